@@ -1,0 +1,60 @@
+"""Every exception that crosses a room's border.
+
+DialevalError
+├── SuiteError          what the user wrote is wrong; carries every Problem of the file
+├── TranscriptError     a recording or trace that cannot be read rightly
+├── AgentFault          the agent under test failed: outcome agent_error
+├── HarnessFault        we or the machine failed: outcome harness_error
+├── SimulatorFault      the simulated user failed: outcome simulator_error
+├── JudgeFault          the judge gave no usable verdict: outcome judge_error
+├── NotMeasured         what was asked cannot be known: unmeasured, never a failure
+└── RunError            a run on disk that cannot be written or read
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_dialeval.records.suite import Problem
+
+
+class DialevalError(Exception):
+    """The root; its text is a whole message for a user."""
+
+
+class SuiteError(DialevalError):
+    """All problems of what the user wrote, at once."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(str(each) for each in self.problems))
+
+
+class TranscriptError(DialevalError):
+    """A recording or trace that cannot be read rightly; names file and place."""
+
+
+class AgentFault(DialevalError):
+    """The agent under test failed: it raised, died, was late, or answered garbage."""
+
+
+class HarnessFault(DialevalError):
+    """We or the machine failed; the agent is not to blame."""
+
+
+class SimulatorFault(DialevalError):
+    """The simulated user failed; it voids the trial and never fails the agent."""
+
+
+class JudgeFault(DialevalError):
+    """The judge gave no usable verdict: the rubric is unscored."""
+
+
+class NotMeasured(DialevalError):
+    """Raised by agents, judges or test bodies where something cannot be known."""
+
+
+class RunError(DialevalError):
+    """A run on disk that cannot be written or read; names path and remedy."""

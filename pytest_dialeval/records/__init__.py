@@ -1,0 +1,1 @@
+"""Frozen values that every room passes on; they import nothing but the standard library."""

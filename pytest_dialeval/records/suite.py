@@ -1,0 +1,106 @@
+"""A suite as read: everything that the user wrote, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pytest_dialeval.records.rubric import Rubric
+from pytest_dialeval.records.task import Persona, Task
+
+TURN_TIMEOUT = 60.0
+TIMEOUT = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong with what the user wrote, or one note about it."""
+
+    file: str
+    line: int
+    text: str
+    level: Literal["error", "note"] = "error"
+
+    def __str__(self) -> str:
+        note = "note: " if self.level == "note" else ""
+        return f"{self.file}:{self.line}: {note}{self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSpec:
+    """An agent as declared: `use` names its kind (scripted, python:..., command:..., replay)."""
+
+    name: str
+    use: str
+    options: Mapping[str, object] = field(default_factory=dict)
+    folder: str = ""  # relative files and modules are looked up here, then in rootdir
+    version: str | None = None
+    concurrency: int | None = None  # conversations at once with a blocking agent
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptSource:
+    """A file of conversations that exist already."""
+
+    format: str
+    path: str  # absolute
+    agent: str = "recorded"
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    turn_timeout: float = TURN_TIMEOUT  # seconds
+    timeout: float = TIMEOUT
+    max_context_chars: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """Declared `scoring:`; a suite without it passes a trial when no hard rubric failed."""
+
+    pass_mark: float = 0.6
+    completion: float = 0.8
+    robustness: float = 0.2
+    pass_on: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PassHatK:
+    k: int
+    min: float
+
+
+@dataclass(frozen=True, slots=True)
+class Gates:
+    decide: Literal["items", "gates"] | None = None
+    pass_hat_k: PassHatK | None = None
+    mean_score: float | None = None
+    safety_breaches: int | None = None
+    unmeasured: int | None = None
+    distinct_models: bool | None = None
+    baseline: str | None = None
+    coverage: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    path: str  # absolute
+    sha256: str
+    task: Task
+    agents: Mapping[str, AgentSpec]
+    run: tuple[str, ...]  # names of agents; empty: none declared
+    personas: tuple[Persona, ...]
+    rubrics: tuple[Rubric, ...]
+    transcripts: tuple[TranscriptSource, ...] = ()
+    trials: int = 1
+    seed: str = ""
+    limits: Limits = Limits()
+    scoring: Scoring | None = None
+    gates: Gates = Gates()
+    models: Mapping[str, object] = field(default_factory=dict)
+    compare: Mapping[str, object] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)  # every file read -> sha256
+    notes: tuple[Problem, ...] = ()

@@ -1,0 +1,29 @@
+"""Text of agents and users, cleaned once where it enters."""
+
+from __future__ import annotations
+
+import re
+
+# Lone surrogates break UTF-8 files and xdist; control characters reach terminals and split words.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_UNCLEAN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def clean(text: str) -> str:
+    """Text without control characters (every line break becomes LF) or lone surrogates (U+FFFD)."""
+    if not _UNCLEAN.search(text):
+        return text
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return _CONTROL.sub("", _SURROGATE.sub("\ufffd", text))
+
+
+def clean_value(value: object) -> object:
+    """The same for every string inside JSON-like data."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        return {clean(str(key)): clean_value(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [clean_value(each) for each in value]
+    return value
