@@ -1,0 +1,1 @@
+"""A suite becomes an ordered plan; every draw is a hash."""
