@@ -101,3 +101,4 @@ class Persona:
     noise: Noise = Noise()
     tags: tuple[str, ...] = ()
     line: int = 0
+    file: str = ""  # where it is written, relative to rootdir

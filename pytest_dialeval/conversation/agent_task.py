@@ -1,0 +1,146 @@
+"""An agent's whole life in one asyncio task, apart from the conversation that asks it.
+
+One task for all calls, because a client entered in `start` must be left in the same task. A task
+of its own, because an agent may swallow its cancellation, raise SystemExit or cancel itself, and
+none of these may reach the conversation or the loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any, cast
+
+from pytest_dialeval.conversation.agent import Agent, AgentFactory, Brief, Reply
+from pytest_dialeval.conversation.current import current_conversation
+from pytest_dialeval.conversation.deadline import Deadline
+from pytest_dialeval.conversation.fault import fault_of
+from pytest_dialeval.errors import AgentFault, DialevalError
+from pytest_dialeval.records.transcript import Turn
+
+CLOSE = Deadline(5.0, "it is not closed after 5 s")
+HURRY = Deadline(0.2, "it is not closed after 0.2 s")  # where the conversation was cancelled
+GRACE = 0.7  # seconds a cancelled call has to clean up
+
+logger = logging.getLogger(__name__)
+
+
+class _Call:
+    def __init__(self, step: Callable[[], Awaitable[object]]) -> None:
+        self.step = step
+        # A result even for a fault: a future cannot hold every exception, and warns of unread ones.
+        self.answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+        self.begun = self.dropped = False
+
+
+class AgentTask:
+    """Asks one agent, with a deadline a call; whatever goes wrong comes back as a DialevalError."""
+
+    def __init__(self, factory: AgentFactory) -> None:
+        self._factory = factory
+        self._agent: Agent | None = None
+        self._calls: asyncio.Queue[_Call | None] = asyncio.Queue()
+        self._call: _Call | None = None  # the one that has no answer yet
+        self._interrupted = False
+        self._task = asyncio.create_task(self._serve(), name=f"agent of {_conversation()}")
+
+    async def start(self, brief: Brief, deadline: Deadline) -> None:
+        """Make the agent and tell it what it is for."""
+
+        async def make_and_start() -> None:
+            self._agent = self._factory()
+            await self._agent.start(brief)
+
+        await self._ask(make_and_start, deadline)
+
+    async def reply(self, turns: tuple[Turn, ...], deadline: Deadline) -> Reply:
+        """The agent's answer to the last turn."""
+        assert self._agent is not None, "start comes first"
+        agent = self._agent
+        return cast(Reply, await self._ask(lambda: agent.reply(turns), deadline))
+
+    async def end(self, *, hurry: bool = False) -> None:
+        """Close the agent; one that does not stop in time is left, and named in a warning."""
+        try:
+            await self._interrupt()
+            if self._agent is not None and self._call is None and not self._task.done():
+                await self._ask(self._agent.close, HURRY if hurry else CLOSE)
+        except DialevalError as error:
+            logger.warning("closing the agent of %s: %s", _conversation(), error)
+        finally:
+            self._calls.put_nowait(None)
+        await self._over()
+
+    async def _over(self) -> None:
+        await asyncio.wait([self._task], timeout=GRACE)
+        if not self._task.done():
+            logger.warning("the agent of %s does not stop; it is left running", _conversation())
+        elif not self._task.cancelled():
+            self._task.exception()  # read, so that asyncio does not report it as forgotten
+
+    async def _ask(self, step: Callable[[], Awaitable[object]], deadline: Deadline) -> object:
+        call = self._call = _Call(step)
+        self._calls.put_nowait(call)
+        either: list[asyncio.Future[Any]] = [call.answer, self._task]
+        first = asyncio.FIRST_COMPLETED
+        await asyncio.wait(either, timeout=deadline.seconds, return_when=first)
+        if call.answer.done():
+            if isinstance(result := call.answer.result(), DialevalError):
+                raise result
+            return result
+        if self._task.done():
+            raise AgentFault("the agent ended the asyncio task that it runs in")
+        await self._interrupt()
+        raise AgentFault(deadline.late)
+
+    async def _interrupt(self) -> None:
+        """Cancel the call in progress, and give it a moment to clean up."""
+        call = self._call
+        if call is None or self._task.done():
+            return
+        if not call.begun:
+            call.dropped, self._call = True, None
+            return
+        if not self._interrupted:
+            self._interrupted = True
+            self._task.cancel()
+        await asyncio.wait([call.answer], timeout=GRACE)
+
+    async def _serve(self) -> None:
+        while (call := await self._calls.get()) is not None:
+            if call.dropped:
+                continue
+            call.begun = True
+            result = await self._result(call)
+            self._call = None
+            call.answer.set_result(result)
+
+    async def _result(self, call: _Call) -> object:
+        try:
+            result = await call.step()
+        except GeneratorExit:  # the loop is gone; or the agent's own, which ends it just as well
+            raise
+        except BaseException as error:
+            if isinstance(error, asyncio.CancelledError) and self._stopped_from_outside():
+                raise
+            result = fault_of(error)
+        if self._interrupted:
+            await self._resume()
+        return result
+
+    def _stopped_from_outside(self) -> bool:
+        # An agent that merely raises CancelledError has cancelled no task.
+        return not self._interrupted and bool(self._task.cancelling())
+
+    async def _resume(self) -> None:
+        """Take back our own cancellation, so that the agent can still be closed."""
+        with suppress(asyncio.CancelledError):  # still to come where the agent did not wait
+            await asyncio.sleep(0)
+        self._task.uncancel()
+        self._interrupted = False
+
+
+def _conversation() -> str:
+    return f"conversation {current_conversation.get()}"

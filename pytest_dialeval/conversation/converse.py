@@ -1,0 +1,113 @@
+"""One conversation, from the first word to the last, and how it ended."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine, Mapping
+from copy import deepcopy
+from typing import Any
+from uuid import uuid4
+
+from pytest_dialeval.conversation.agent import AgentFactory, Brief, slot
+from pytest_dialeval.conversation.agent_task import AgentTask
+from pytest_dialeval.conversation.current import current_conversation
+from pytest_dialeval.conversation.scribe import Ending, Scribe
+from pytest_dialeval.conversation.talk import Talk
+from pytest_dialeval.conversation.user import SimulatedUser, Simulator
+from pytest_dialeval.errors import AgentFault, DialevalError, NotMeasured, SimulatorFault
+from pytest_dialeval.matching.matcher import Matcher
+from pytest_dialeval.planning.draw import Draw
+from pytest_dialeval.records.suite import Limits
+from pytest_dialeval.records.task import Persona, Task
+from pytest_dialeval.records.transcript import Outcome, Transcript
+from pytest_dialeval.traces.writer import TraceWriter
+
+CANCELLED = Ending("cancelled", "the conversation was cancelled")
+
+logger = logging.getLogger(__name__)
+
+
+async def converse(
+    task: Task,
+    persona: Persona,
+    agent: AgentFactory,
+    *,
+    draw: Draw,
+    matchers: Mapping[str, Matcher],
+    limits: Limits = Limits(),  # noqa: B008 (frozen)
+    trace: TraceWriter | None = None,
+    header: Mapping[str, object] | None = None,
+    simulator: Simulator = SimulatedUser,
+) -> Transcript:
+    """Hold it; what goes wrong becomes the transcript's outcome, only CancelledError is raised.
+
+    The trace gets every event and is left open. Log records can be filed by the header's
+    `trial_id`, which `current_conversation` holds meanwhile.
+    """
+    brief = _brief(task, draw, limits)
+    # The name that the agent knows the conversation by: its own logs can be found with it.
+    header = {**(header or {}), "conversation": brief.conversation}
+    token = current_conversation.set(str(header.get("trial_id", brief.conversation)))
+    try:
+        async with slot(agent):
+            scribe, asked = Scribe(trace), AgentTask(agent)
+            talk = Talk(task, scribe, asked, limits)
+
+            async def hold() -> Ending:
+                scribe.start(header)
+                return await talk.hold(lambda: simulator(task, persona, draw, matchers), brief)
+
+            return await _to_its_end(hold(), talk, scribe, asked)
+    finally:
+        current_conversation.reset(token)
+
+
+async def _to_its_end(
+    holding: Coroutine[Any, Any, Ending], talk: Talk, scribe: Scribe, agent: AgentTask
+) -> Transcript:
+    hurry = True
+    try:
+        transcript = scribe.end(await _ending(holding), talk.unsaid)
+        hurry = False
+    except asyncio.CancelledError:
+        scribe.end(CANCELLED, talk.unsaid)
+        raise
+    finally:
+        await agent.end(hurry=hurry)
+    return transcript
+
+
+async def _ending(holding: Coroutine[Any, Any, Ending]) -> Ending:
+    try:
+        return await holding
+    except DialevalError as error:
+        return Ending(_outcome(error), str(error))
+    except Exception as error:
+        logger.exception("a fault of pytest-dialeval itself")
+        return Ending("harness_error", f"internal error: {type(error).__name__}: {error}")
+
+
+def _outcome(error: DialevalError) -> Outcome:
+    match error:
+        case AgentFault():
+            return "agent_error"
+        case SimulatorFault():
+            return "simulator_error"
+        case NotMeasured():
+            return "provider_error"
+        case _:
+            return "harness_error"
+
+
+def _brief(task: Task, draw: Draw, limits: Limits) -> Brief:
+    return Brief(
+        task=task.id,
+        prompt=task.prompt,
+        variables=deepcopy(dict(task.variables)),  # all conversations share the task's own
+        language=task.language,
+        opening=task.opening,
+        conversation=uuid4().hex,
+        seed=f"{int(draw.unit('agent') * (1 << 53)):014x}",
+        turn_timeout=limits.turn_timeout,
+    )

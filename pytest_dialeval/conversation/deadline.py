@@ -1,0 +1,35 @@
+"""How long an agent may take: for one answer, and for the whole conversation."""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple
+
+from pytest_dialeval.errors import AgentFault
+from pytest_dialeval.records.suite import Limits
+
+
+class Deadline(NamedTuple):
+    """Seconds from now, and what is said when they are over."""
+
+    seconds: float
+    late: str
+
+
+class Deadlines:
+    """Counted from when the agent has its place; waiting for one is not its fault."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._end = time.monotonic() + limits.timeout
+
+    def turn(self) -> Deadline:
+        """The deadline of the call that begins now; AgentFault when the conversation's is over."""
+        left = self._end - time.monotonic()
+        late = f"the conversation took longer than {self._limits.timeout:g} s (limits.timeout)"
+        if left <= 0:
+            raise AgentFault(late)
+        turn = self._limits.turn_timeout
+        if turn <= left:
+            return Deadline(turn, f"no answer within {turn:g} s (limits.turn_timeout)")
+        return Deadline(left, late)

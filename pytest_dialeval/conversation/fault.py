@@ -1,0 +1,64 @@
+"""What went wrong inside an agent, as one sentence that names value and place."""
+
+from __future__ import annotations
+
+import sysconfig
+from pathlib import Path
+from traceback import walk_tb
+
+from pytest_dialeval.errors import AgentFault, DialevalError, HarnessFault, NotMeasured
+from pytest_dialeval.records.text import clean
+
+_MESSAGE = 2000
+_VALUE = 200
+_LIBRARIES = (
+    "<frozen ",
+    str(Path(__file__).parent),
+    *{sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")},
+)
+_OTHER_LOOP = (
+    " (it was made in another event loop: make it in `start`, or give a function that makes"
+    " the agent)"
+)
+
+
+def fault_of(error: BaseException) -> DialevalError:
+    """The fault that an exception out of an agent stands for; SystemExit is no exception."""
+    if isinstance(error, AgentFault | HarnessFault | NotMeasured):
+        return error
+    kind, message = type(error).__name__, message_of(error)
+    hint = _OTHER_LOOP if "different loop" in message or "different event loop" in message else ""
+    text = f"the agent raised {kind}: {message}" if message else f"the agent raised {kind}"
+    return AgentFault(f"{text}{place_of(error)}{hint}")
+
+
+def shown(value: object) -> str:
+    """A value's repr, shortened; a repr that fails is said."""
+    try:
+        text = repr(value)
+    except Exception as error:
+        return f"<{type(value).__name__} whose repr raises {type(error).__name__}>"
+    return shortened(clean(text), _VALUE)
+
+
+def shortened(text: str, length: int) -> str:
+    """The text, or its first characters and how many there are."""
+    return text if len(text) <= length else f"{text[:length]}... ({len(text)} characters)"
+
+
+def message_of(error: BaseException) -> str:
+    """The exception's own text; one that fails to show itself is said."""
+    try:
+        return shortened(clean(str(error)), _MESSAGE)
+    except Exception as second:  # an exception of the agent's own may fail to show itself
+        return f"<its text raises {type(second).__name__}>"
+
+
+def place_of(error: BaseException) -> str:
+    """The user's own line, as ` (folder/file.py:12)`: the deepest frame that is no library's."""
+    frames = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
+    own = [each for each in frames if not each[0].startswith(_LIBRARIES)]
+    if not own:
+        return ""
+    file, line = own[-1]
+    return f" ({'/'.join(Path(file).parts[-2:])}:{line})"

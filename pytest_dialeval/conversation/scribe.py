@@ -1,0 +1,107 @@
+"""Writes down what is said: into the trace at once, and in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from pytest_dialeval.conversation.agent import Reply
+from pytest_dialeval.conversation.user import Line
+from pytest_dialeval.errors import HarnessFault, RunError, SimulatorFault
+from pytest_dialeval.records.text import clean
+from pytest_dialeval.records.transcript import Outcome, Transcript, Turn
+from pytest_dialeval.traces.writer import TraceWriter
+
+# They take no room in a line, and str.strip() leaves them.
+_INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff"))
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a conversation ended; by rule 2 the outcome says whose it is."""
+
+    outcome: Outcome
+    reason: str
+    ended_by: Literal["agent", "user", "limit", ""] = ""
+
+
+class Scribe:
+    """The turns so far; `heard` is what the agent may know of them."""
+
+    def __init__(self, trace: TraceWriter | None) -> None:
+        self._trace = trace
+        self.turns: list[Turn] = []
+        self.heard: list[Turn] = []
+        self.rounds = 0
+
+    def start(self, header: Mapping[str, object]) -> None:
+        """What is about to be held."""
+        self._write(lambda trace: trace.start(header))
+
+    def user(self, line: Line) -> None:
+        """The user's line; SimulatorFault where there are no words in it."""
+        text = clean(line.text)
+        if not text.translate(_INVISIBLE).strip():
+            source = f"probe {line.probe!r}" if line.probe else f"state {line.state!r}"
+            raise SimulatorFault(f"the simulated user's line of {source} is empty")
+        self.rounds += 1
+        turn = Turn(
+            id=len(self.turns) + 1,
+            speaker="user",
+            text=text,
+            round=self.rounds,
+            state=line.state,
+            probe=line.probe,
+            noise=line.noise,
+        )
+        # The agent must not learn that a line is a probe, or in which state the user is.
+        self._add(turn, replace(turn, state=None, probe=None, noise=None))
+
+    def agent(self, reply: Reply, latency: float) -> Turn:
+        """The agent's answer."""
+        turn = Turn(
+            id=len(self.turns) + 1,
+            speaker="agent",
+            text=reply.text,
+            round=self.rounds,
+            tool_calls=reply.tool_calls,
+            artifacts=reply.artifacts,
+            latency=round(latency, 6),
+            usage=reply.usage,
+        )
+        self._add(turn, turn)
+        return turn
+
+    def end(self, ending: Ending, unsaid: tuple[str, ...]) -> Transcript:
+        """The whole conversation; a trace that cannot be written makes it our fault."""
+        try:
+            self._write(lambda trace: _end(trace, ending, unsaid))
+        except HarnessFault as error:
+            ending = Ending("harness_error", str(error))
+        return Transcript(
+            turns=tuple(self.turns),
+            outcome=ending.outcome,
+            reason=ending.reason,
+            ended_by=ending.ended_by,
+        )
+
+    def _add(self, turn: Turn, heard: Turn) -> None:
+        # Trace first: what is not on disk was not said.
+        self._write(lambda trace: trace.turn(turn))
+        self.turns.append(turn)
+        self.heard.append(heard)
+
+    def _write(self, event: Callable[[TraceWriter], None]) -> None:
+        if self._trace is None:
+            return
+        try:
+            event(self._trace)
+        except (OSError, RunError) as error:
+            raise HarnessFault(f"the trace cannot be written: {error}") from None
+
+
+def _end(trace: TraceWriter, ending: Ending, unsaid: tuple[str, ...]) -> None:
+    if ending.outcome not in ("completed", "limit_reached"):
+        trace.error(ending.outcome, ending.reason)
+    trace.end(ending.outcome, ending.reason, ending.ended_by, unsaid_probes=unsaid)

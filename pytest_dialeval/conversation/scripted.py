@@ -1,0 +1,71 @@
+"""An agent that answers from a script; what it says is drawn by the conversation's seed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from pytest_dialeval.conversation.agent import AgentFactory, Brief, Reply
+from pytest_dialeval.conversation.hearing import holds
+from pytest_dialeval.errors import HarnessFault
+from pytest_dialeval.matching.compiling import Check, compile_spec
+from pytest_dialeval.matching.matcher import Matcher
+from pytest_dialeval.matching.view import View
+from pytest_dialeval.planning.draw import Draw
+from pytest_dialeval.records.transcript import Turn
+from pytest_dialeval.suites.agent_script import START, AgentScript, ScriptedReply
+
+
+def scripted(script: AgentScript, matchers: Mapping[str, Matcher]) -> AgentFactory:
+    """Agents that play the script; SpecError where one of its matchers is wrong."""
+    checks = [
+        None if each.when is None else compile_spec(each.when, matchers) for each in script.replies
+    ]
+    return lambda: ScriptedAgent(script, checks)
+
+
+class ScriptedAgent:
+    """Plays a script: the first reply whose `when` and `state` hold, else `otherwise`."""
+
+    def __init__(self, script: AgentScript, checks: Sequence[Check | None]) -> None:
+        self._script = script
+        self._checks = checks
+        self._state = START
+        self._used: Counter[str] = Counter()
+
+    async def start(self, brief: Brief) -> None:
+        """Learn the seed and the language."""
+        self._view = View((), None, brief.language, brief.variables, brief.prompt)
+        self._draw = Draw(brief.seed, brief.task, persona="", trial=0)
+
+    async def reply(self, turns: tuple[Turn, ...]) -> Reply:
+        """Answer the user's last words, or open."""
+        if not turns:
+            return Reply(self._drawn(self._script.opening, "opening"))
+        view = replace(self._view, turns=turns[-1:])
+        for place, each in enumerate(self._script.replies):
+            if self._fits(place, each, view):
+                return self._said(place, each)
+        return Reply(self._drawn(self._script.otherwise, "otherwise"))
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+    def _fits(self, place: int, reply: ScriptedReply, view: View) -> bool:
+        if reply.state is not None and reply.state != self._state:
+            return False
+        check = self._checks[place]
+        return check is None or holds(check, view)
+
+    def _said(self, place: int, reply: ScriptedReply) -> Reply:
+        self._state = reply.to or self._state
+        text = self._drawn(reply.say, f"reply {place}") if reply.say else ""
+        return Reply(text, tool_calls=reply.tools, hang_up=reply.hang_up)
+
+    def _drawn(self, lines: Sequence[str], purpose: str) -> str:
+        if not lines:
+            raise HarnessFault(f"{self._script.path}: the script needs lines for {purpose!r}")
+        used = self._used[purpose]
+        self._used[purpose] += 1
+        return self._draw.choice(lines, purpose, used)

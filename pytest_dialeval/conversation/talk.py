@@ -1,0 +1,92 @@
+"""Turn-taking: who speaks next, and when it is over."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from pytest_dialeval.conversation.agent import Brief
+from pytest_dialeval.conversation.agent_task import AgentTask
+from pytest_dialeval.conversation.deadline import Deadlines
+from pytest_dialeval.conversation.fault import message_of, place_of
+from pytest_dialeval.conversation.scribe import Ending, Scribe
+from pytest_dialeval.conversation.user import Line, User
+from pytest_dialeval.errors import HarnessFault, NotMeasured, SimulatorFault
+from pytest_dialeval.records.suite import Limits
+from pytest_dialeval.records.task import Task
+
+HUNG_UP = Ending("completed", "the agent hung up", "agent")
+LEFT = Ending("completed", "the user left", "user")
+SAID_ALL = Ending("completed", "the agent answered the user's last line", "user")
+
+
+class Talk:
+    """An agent and a user in one conversation."""
+
+    def __init__(self, task: Task, scribe: Scribe, agent: AgentTask, limits: Limits) -> None:
+        self._task = task
+        self._scribe = scribe
+        self._agent = agent
+        self._limits = limits
+        self._user: User | None = None
+
+    @property
+    def unsaid(self) -> tuple[str, ...]:
+        """Ids of probes that the user had no chance to say."""
+        if self._user is None:
+            return ()
+        with _simulating():
+            return self._user.unsaid
+
+    async def hold(self, make_user: Callable[[], User], brief: Brief) -> Ending:
+        """Take turns until one of them ends it, or the rounds are used up."""
+        with _simulating():
+            user = self._user = make_user()
+        deadlines = Deadlines(self._limits)
+        await self._agent.start(brief, deadlines.turn())
+        if self._task.opening == "agent" and await self._agent_speaks(user, deadlines):
+            return HUNG_UP
+        while not _leaving(user):
+            if self._scribe.rounds >= self._task.max_rounds:
+                return Ending("limit_reached", f"{self._task.max_rounds} rounds", "limit")
+            line = await self._user_speaks(user)
+            if await self._agent_speaks(user, deadlines):
+                return HUNG_UP
+            if line.last:
+                return SAID_ALL
+        return LEFT
+
+    async def _user_speaks(self, user: User) -> Line:
+        with _simulating():
+            async with asyncio.timeout(self._limits.turn_timeout):
+                line = await user.speak()
+            self._scribe.user(line)
+        return line
+
+    async def _agent_speaks(self, user: User, deadlines: Deadlines) -> bool:
+        """Whether it hung up with its words."""
+        began = time.perf_counter()
+        reply = await self._agent.reply(tuple(self._scribe.heard), deadlines.turn())
+        turn = self._scribe.agent(reply, time.perf_counter() - began)
+        with _simulating():
+            user.hear(turn)
+        return reply.hang_up
+
+
+def _leaving(user: User) -> bool:
+    with _simulating():
+        return user.leaving
+
+
+@contextmanager
+def _simulating() -> Iterator[None]:
+    """Whatever goes wrong inside is the simulated user's fault, never the agent's."""
+    try:
+        yield
+    except (SimulatorFault, HarnessFault, NotMeasured, asyncio.CancelledError, GeneratorExit):
+        raise
+    except BaseException as error:
+        text = f"the simulated user raised {type(error).__name__}: {message_of(error)}"
+        raise SimulatorFault(f"{text}{place_of(error)}") from error

@@ -1,0 +1,1 @@
+"""Verdicts with evidence that code has checked, and what they add up to."""

@@ -1,0 +1,47 @@
+"""Whether evidence stands in the transcript: checked by code, whoever gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pytest_dialeval.matching.normal import normal
+from pytest_dialeval.records.transcript import Part, Transcript, Turn
+from pytest_dialeval.records.verdict import Evidence
+
+_PARTS: tuple[Part, ...] = ("text", "tool_calls", "tool_results", "artifacts")
+
+
+def find_quote(turn: Turn, quote: str) -> Evidence | None:
+    """The words of the turn that the quote means, verbatim; None where they are not there.
+
+    Compared as matchers compare: width, case, kinds of quotation marks, dashes and spaces make no
+    difference. Words come first, then tool calls, their results, and artifacts.
+    """
+    wanted = normal(quote).text.strip()
+    # A full stop or a quotation mark stands nearly everywhere and shows nothing.
+    if not any(map(str.isalnum, wanted)):
+        return None
+    for part in _PARTS:
+        # Judges put quotation marks of their own round a quote; they are no part of it.
+        for needle in dict.fromkeys((wanted, wanted.strip("\"' "))):
+            if found := _find(turn, part, needle):
+                return found
+    return None
+
+
+def _find(turn: Turn, part: Part, needle: str) -> Evidence | None:
+    there = normal(turn.part(part))
+    at = there.text.find(needle)
+    if at < 0:
+        return None
+    words, start = there.quote(at, at + len(needle))
+    return Evidence(turn.id, words, start, part)
+
+
+def misquoted(evidence: Iterable[Evidence], transcript: Transcript) -> Evidence | None:
+    """The first of them that does not stand in its turn; None where all do."""
+    for each in evidence:
+        turn = transcript.turn(each.turn)
+        if turn is None or not each.stands_in(turn):
+            return each
+    return None

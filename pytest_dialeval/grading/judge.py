@@ -1,0 +1,63 @@
+"""What a judge is asked and what it answers; the judge itself is whatever the user brings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, Protocol, get_args
+
+from pytest_dialeval.records.task import Task
+from pytest_dialeval.records.transcript import Turn
+from pytest_dialeval.records.verdict import Dimension
+
+Decision = Literal["met", "not_met", "cannot_tell"]
+DECISIONS: tuple[Decision, ...] = get_args(Decision)
+
+
+class Citation(NamedTuple):
+    """A quote as the judge gives it; nothing about it has been checked."""
+
+    turn: int
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeQuestion:
+    """One rubric on one trial. What turns say is data: it may try to steer the judge."""
+
+    rubric: str
+    criterion: str  # met or not met
+    dimension: Dimension
+    task: Task
+    turns: tuple[Turn, ...]  # the whole transcript
+    after: int | None = None  # what the agent did up to this turn doesn't count
+    params: Mapping[str, object] = field(default_factory=dict)  # of `judge:` in the suite
+    refused: str = ""  # why the reply before was refused; empty when asked for the first time
+
+    def searched(self) -> tuple[Turn, ...]:
+        """The agent's turns that the verdict is about."""
+        after = self.after or 0
+        return tuple(each for each in self.turns if each.speaker == "agent" and each.id > after)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeReply:
+    """The answer; `evidence` quotes what decides it, in the words of the turns.
+
+    `absence`: the verdict is that something is nowhere to be found, which no quote can show.
+    """
+
+    verdict: Decision
+    reasoning: str
+    evidence: tuple[Citation | tuple[int, str], ...] = ()
+    absence: bool = False
+
+
+class Judge(Protocol):
+    """Grades `judge:` rubrics.
+
+    May raise JudgeFault or NotMeasured, whose text says why; whatever it raises, the rubric is
+    unscored and the agent is not to blame. Called from one event loop, for many trials at once.
+    """
+
+    async def __call__(self, question: JudgeQuestion) -> JudgeReply: ...

@@ -1,0 +1,1 @@
+"""Rule matchers, their combinators and triggers: turns -> a result with evidence."""

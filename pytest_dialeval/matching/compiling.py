@@ -1,0 +1,180 @@
+"""What a suite wrote below a matcher's name -> a check that can run, or what is wrong with it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pydantic
+
+from pytest_dialeval.errors import DialevalError
+from pytest_dialeval.matching.combining import Children
+from pytest_dialeval.matching.matcher import Matcher
+from pytest_dialeval.matching.view import View
+from pytest_dialeval.records.task import MatcherSpec
+from pytest_dialeval.records.verdict import MatcherResult
+
+Path = tuple[str | int, ...]
+Found = tuple[Path, str]
+# Nobody reads deeper nesting, and Python's own stack would end it with a traceback.
+_DEEPEST = 20
+
+
+class SpecError(DialevalError):
+    """A matcher that cannot be compiled: `path` is `keyword.any`, `text` says what is wrong."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self.text = text
+        super().__init__(f"{path}: {text}")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A matcher with its parameters, ready for any number of views."""
+
+    method: str
+    boolean: bool
+    scope: str
+    run: Callable[[View], MatcherResult]
+
+    def __call__(self, view: View) -> MatcherResult:
+        """What it finds in the view."""
+        return self.run(view)
+
+
+def spec_of(method: str, value: object, matchers: Mapping[str, Matcher]) -> MatcherSpec:
+    """The spec of `method: value` as written; a bare value fills the matcher's shorthand."""
+    matcher = matchers.get(method)
+    if value is None:
+        return MatcherSpec(method)
+    if matcher is not None and matcher.shorthand is not None:
+        is_child = issubclass(matcher.params, Children) and not _is_params(value)
+        if is_child or not isinstance(value, Mapping):
+            return MatcherSpec(method, {matcher.shorthand: value})
+    if isinstance(value, Mapping):
+        return MatcherSpec(method, value)
+    return MatcherSpec(method, {"": value})
+
+
+def compile_spec(spec: MatcherSpec, matchers: Mapping[str, Matcher]) -> Check:
+    """The check that the spec asks for; SpecError names the first thing that is wrong."""
+    check, found = _compile(spec, matchers, depth=0)
+    if check is None:
+        path, text = found[0]
+        raise SpecError(".".join(map(str, (spec.method, *path))), text)
+    return check
+
+
+def spec_problems(spec: MatcherSpec, matchers: Mapping[str, Matcher]) -> list[Found]:
+    """Everything wrong with a spec: (path below the method's value, message)."""
+    return _compile(spec, matchers, depth=0)[1]
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """`; did you mean 'x'?`, or nothing."""
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def _compile(
+    spec: MatcherSpec, matchers: Mapping[str, Matcher], depth: int
+) -> tuple[Check | None, list[Found]]:
+    matcher = matchers.get(spec.method)
+    if matcher is None:
+        return None, [((), _unknown(spec.method, matchers))]
+    if issubclass(matcher.params, Children):
+        return _compile_combinator(matcher, spec, matchers, depth)
+    if "" in spec.params:
+        text = f"{spec.params['']!r} is no mapping; {_allowed(matcher)}"
+        return None, [((), text)]
+    try:
+        given = matcher.params.model_validate(dict(spec.params))
+    except pydantic.ValidationError as error:
+        return None, [_told(each, matcher) for each in error.errors(include_url=False)]
+    return _check(matcher, given), []
+
+
+def _check(matcher: Matcher, given: Any) -> Check:
+    def run(view: View) -> MatcherResult:
+        return matcher.match(view, given)
+
+    return Check(matcher.name, matcher.boolean(given), matcher.scope(given), run)
+
+
+def _compile_combinator(
+    matcher: Matcher, spec: MatcherSpec, matchers: Mapping[str, Matcher], depth: int
+) -> tuple[Check | None, list[Found]]:
+    if depth >= _DEEPEST:
+        return None, [((), f"matchers are nested more than {_DEEPEST} deep")]
+    written = spec.params.get("of", spec.params)
+    many = matcher.name != "not"
+    if many and not (isinstance(written, list | tuple) and written):
+        return None, [((), f"{matcher.name!r} takes a list of matchers, not {written!r}")]
+    children = enumerate(written) if many else [((), written)]  # type: ignore[arg-type]
+    checks: list[Check] = []
+    found: list[Found] = []
+    for place, child in children:
+        below: Path = (place,) if isinstance(place, int) else ()
+        check, wrong = _compile_child(child, matchers, depth + 1)
+        found += [((*below, *path), text) for path, text in wrong]
+        checks += [check] if check else []
+    return (None, found) if found else (_check(matcher, tuple(checks)), [])
+
+
+def _compile_child(
+    child: object, matchers: Mapping[str, Matcher], depth: int
+) -> tuple[Check | None, list[Found]]:
+    if isinstance(child, str):
+        child = {child: None}
+    if not isinstance(child, Mapping) or len(child) != 1:
+        return None, [((), f"{child!r} must name one matcher, as in `keyword: {{any: [...]}}`")]
+    [(method, value)] = child.items()
+    check, found = _compile(spec_of(str(method), value, matchers), matchers, depth)
+    return check, [((str(method), *path), text) for path, text in found]
+
+
+def _is_params(value: object) -> bool:
+    return isinstance(value, Mapping) and set(value) == {"of"}
+
+
+def _unknown(method: str, matchers: Mapping[str, Matcher]) -> str:
+    if method == "judge":
+        return "the judge cannot be combined with matchers; write it as a rubric of its own"
+    known = ", ".join(sorted(matchers))
+    return f"unknown matcher {method!r}; known: {known}{did_you_mean(method, matchers)}"
+
+
+def _allowed(matcher: Matcher) -> str:
+    return f"{matcher.name!r} allows the keys {', '.join(_keys(matcher)) or '(none)'}"
+
+
+def _keys(matcher: Matcher) -> list[str]:
+    fields = matcher.params.model_fields
+    return [field.alias or name for name, field in fields.items()]
+
+
+def _told(error: Any, matcher: Matcher) -> Found:
+    """One of pydantic's errors in our words."""
+    path: Path = tuple(error["loc"])
+    name = str(path[-1]) if path else matcher.name
+    match error["type"]:
+        case "extra_forbidden":
+            keys = _keys(matcher) if len(path) == 1 else []
+            known = f"; {_allowed(matcher)}" if keys else ""
+            return path, f"unknown key {name!r}{known}{did_you_mean(name, keys)}"
+        case "missing":
+            return path[:-1], f"{matcher.name!r} needs the key {name!r}"
+        case "literal_error":
+            allowed = error["ctx"]["expected"]
+            close = did_you_mean(str(error["input"]), allowed.replace("'", "").split(" or "))
+            return path, f"{error['input']!r} is not allowed here; allowed: {allowed}{close}"
+        case _:
+            return path, f"{error['input']!r}: {_reworded(error)}"
+
+
+def _reworded(error: Any) -> str:
+    text: str = error["msg"].removeprefix("Value error, ")
+    return text[:1].lower() + text[1:]

@@ -1,0 +1,89 @@
+"""How numbers, dates, times and codes are written; all over normalised text."""
+
+from __future__ import annotations
+
+import re
+
+from pytest_dialeval.matching.numerals import (
+    CHINESE_DIGITS,
+    CHINESE_UNITS,
+    ENGLISH_SCALES,
+    ENGLISH_WORDS,
+)
+
+_H = "".join(CHINESE_DIGITS)
+_U = "".join(CHINESE_UNITS)
+_NUM = r"(?:\d{1,3}(?:,\d{3})++(?!\d)|\d++)(?:\.\d++)?+"
+_HAN = rf"[{_H}十拾][{_H}{_U}]{{0,30}}"
+_SMALL_HAN = "(?:[二三四五]?十[一二三四五六七八九]?|[零一二两三四五六七八九])"
+_HOUR = rf"(?:\d{{1,2}}|{_SMALL_HAN})"
+
+_MONTHS = (
+    "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    "|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"
+)
+MONTH_STARTS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+
+_ONES = "|".join(sorted((word for word in ENGLISH_WORDS), key=len, reverse=True))
+_TENS = "|".join(word for word, value in ENGLISH_WORDS.items() if value >= 20)
+_SCALES = "|".join(ENGLISH_SCALES)
+_ELEMENT = rf"(?:(?:{_TENS})(?:[\s-](?:{_ONES})\b)?|(?:{_ONES})\b)"
+_WORDS = (
+    rf"\b(?:{_ELEMENT}|an?(?=\s(?:{_SCALES})))"
+    rf"(?:[\s-](?:{_SCALES})\b(?:,?\s(?:and\s)?{_ELEMENT})?){{0,6}}"
+)
+
+# In order of precedence where two begin at the same place.
+FIGURE = re.compile(
+    "|".join(
+        f"(?P<{name}>{pattern})"
+        for name, pattern in {
+            "link": r"https?://\S{1,2000}|www\.\S{1,2000}"
+            r"|(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,4}",
+            "idiom": r"(?<!\d)24/7(?!\d)|(?<!\d)7 ?[x*] ?24(?!\d)|十分(?![钟之满])"
+            r"|(?:周|星期|礼拜)[一二三四五六日天]",
+            "ymd": r"(?<!\d)\d{4}(?P<_dash>[-/.])\d{1,2}(?P=_dash)\d{1,2}(?!\d)",
+            "zh_date": rf"(?:(?:\d{{4}}|[{_H}]{{4}})年)?{_HOUR}月"
+            r"(?:\d{1,2}|[二三]?十[一二三四五六七八九]?|[一二三四五六七八九])[日号]",
+            "mdy": r"(?<![\d/])\d{1,2}/\d{1,2}/(?:\d{4}|\d{2})(?![\d/])",
+            "month_first": rf"\b(?:{_MONTHS})\.?\s\d{{1,2}}(?:st|nd|rd|th)?\b(?!:)"
+            r"(?:,?\s\d{4}\b)?",
+            "day_first": rf"(?<!\d)\d{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?(?:{_MONTHS})\b"
+            r"(?:,?\s\d{4}\b)?",
+            "clock": r"(?<![\d:])\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?(?![\d:])"
+            r"(?:\s?[ap]\.?m\b)?",
+            "ampm": r"(?<!\d)\d{1,2}\s?[ap]\.?m\b",
+            "zh_time": r"(?P<_day>凌晨|早上|早晨|上午|中午|下午|傍晚|晚上)"
+            rf"{_HOUR}点(?:半|一刻|三刻|[整钟]|{_HOUR}(?:分(?!钟))?)?"
+            rf"|{_HOUR}点(?:半|一刻|三刻|[整钟]|{_HOUR}分(?![钟之]))",
+            "code": r"\+?\d++(?:-\d++){2,}|\(\d{3}\)\s?\d{3}-\d{4}|(?<!\d)0\d{2,3}-\d{7,8}(?!\d)"
+            r"|(?<![\d.])\d++(?:\.\d++){2,}",
+            "share": rf"[百千]分之(?:{_NUM}|{_HAN}(?:点[{_H}]{{1,10}})?|百)"
+            rf"|(?:\d{{1,6}}|{_HAN})分之(?:\d{{1,6}}|{_HAN})",
+            "mixed": rf"{_NUM}[{_U}]{{1,3}}(?:\d{{1,4}}(?:[{_U}]{{1,3}}|(?![\d.,年月日])))*",
+            "han": rf"{_HAN}(?:点[{_H}]{{1,10}})?",
+            "number": rf"{_NUM}|(?<![\w.])\.\d++",
+            "words": _WORDS,
+        }.items()
+    )
+)
+
+# Without one of these there is nothing to read.
+WORTH_READING = re.compile(rf"\d|[{_H}十拾]|\b(?:{_ONES}|{_SCALES})\b")
+
+SCALE = re.compile(rf"[\s-]?({_SCALES})\b|k\b|(?<=\d)(?:m|mn|bn|b)\b")
+PERCENT = re.compile(r"\s?(?:%|percent\b|per\s?cent\b)|个百分点")
+CURRENCY = "$€£¥₩₹￥"
+CURRENCY_CODES = ("usd", "cny", "rmb", "eur", "gbp", "hkd", "jpy", "us", "hk", "rs")
+# What may be glued to the digits of a number; any other letters make a name of it (4WQ150).
+GLUED = frozenset(
+    "k m mn b bn kg g mg t lb lbs oz km cm mm mi ft in kb mb gb tb mbps gbps kbps ms s sec secs"
+    " min mins h hr hrs d day days w wk wks am pm x usd eur gbp rmb cny hkd yuan px pt v kw kwh wh"
+    " mah ah hz khz mhz ghz ml l st nd rd th c f p".split()
+)
+ORDINAL_BEFORE = re.compile(
+    r"(?:第|步骤|选项|方案|方式|问题|step|option|question|point|part|item|section|phase|chapter)"
+    r"\s?#?$"
+)
+LIST_MARKER = re.compile(r"^[\s>*#(-]*$")
+LIST_MARKER_AFTER = re.compile(r"[.):、](?!\d)")

@@ -1,0 +1,110 @@
+"""Suite -> ordered trials, with the names that node ids, files and reports use."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b, sha256
+
+from pytest_dialeval.records.plan import PlannedTrial
+from pytest_dialeval.records.suite import Suite
+from pytest_dialeval.records.transcript import Recording
+
+SLUG_LENGTH = 40
+
+
+def slug(text: str) -> str:
+    """`[a-z0-9_]+` of at most 40 characters; 8 hex digits of its hash where it had to change."""
+    if re.fullmatch(rf"[a-z0-9_]{{1,{SLUG_LENGTH}}}", text):
+        return text
+    digest = sha256(text.encode("utf-8", "replace")).hexdigest()[:8]
+    words = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")[: SLUG_LENGTH - 9].strip("_")
+    return f"{words}_{digest}" if words else digest
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedTrial:
+    """A planned trial whose conversation exists already."""
+
+    trial: PlannedTrial
+    recording: Recording
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """How the trials of one source are told apart.
+
+    `source` is the suite's path from rootdir, or a decorated function's node id; it keeps the
+    conversations of two sources apart. `definition` is a digest of the agent's definition.
+    """
+
+    source: str
+    show_agent: bool
+
+    def name(self, agent: str, persona: str, number: int, width: int) -> str:
+        stem = f"{persona}-{number:0{width}d}"
+        return f"{agent}-{stem}" if self.show_agent else stem
+
+    def trial_id(self, task: str, agent: str, definition: str, persona: str, number: int) -> str:
+        parts = json.dumps([self.source, definition, task, agent, persona, number])
+        digest = blake2b(parts.encode(), digest_size=5).hexdigest()
+        return f"{slug(task)}.{agent}.{persona}-{number}.{digest}"
+
+
+def plan_personas(
+    suite: Suite,
+    naming: Naming,
+    agents: Sequence[tuple[str, str]],
+    *,
+    trials: int,
+    personas: Sequence[str] | None = None,
+    rubrics: Sequence[str] | None = None,
+) -> Iterator[PlannedTrial]:
+    """The trials of a suite with personas, in order: agent, persona as written, number.
+
+    `agents` are (name, digest of definition).
+    """
+    chosen = [each.id for each in suite.personas if personas is None or each.id in personas]
+    ids = tuple(each.id for each in suite.rubrics) if rubrics is None else tuple(rubrics)
+    width = len(str(trials))
+    for agent, definition in agents:
+        for persona in chosen:
+            for number in range(1, trials + 1):
+                yield PlannedTrial(
+                    id=naming.trial_id(suite.task.id, agent, definition, persona, number),
+                    suite=naming.source,
+                    task=suite.task.id,
+                    agent=agent,
+                    persona=persona,
+                    number=number,
+                    rubrics=ids,
+                    name=naming.name(agent, persona, number, width),
+                )
+
+
+def plan_recordings(
+    suite: Suite, naming: Naming, agent: str, recordings: Iterable[Recording]
+) -> Iterator[RecordedTrial]:
+    """Each recorded task id is a case, each of its recordings a trial, numbered in order."""
+    cases: dict[str, list[Recording]] = {}
+    for recording in recordings:
+        cases.setdefault(recording.task_id, []).append(recording)
+    ids = tuple(each.id for each in suite.rubrics)
+    for task_id, found in cases.items():
+        persona, width = slug(task_id), len(str(len(found)))
+        ordered = sorted(found, key=lambda each: (each.trial is None, each.trial or 0))
+        for number, recording in enumerate(ordered, 1):
+            trial = PlannedTrial(
+                id=naming.trial_id(suite.task.id, agent, recording.sha256, persona, number),
+                suite=naming.source,
+                task=suite.task.id,
+                agent=agent,
+                persona=persona,
+                number=number,
+                rubrics=ids,
+                name=naming.name(agent, persona, number, width),
+                original=None if persona == task_id else task_id,
+            )
+            yield RecordedTrial(trial, recording)

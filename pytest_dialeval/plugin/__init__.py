@@ -1,0 +1,79 @@
+"""The pytest plugin: these hooks run in every session, so they import next to nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_dialeval.plugin import hookspecs
+from pytest_dialeval.plugin.options import Settings, add_options
+
+if TYPE_CHECKING:
+    from pytest_dialeval.plugin.engine import Engine
+
+SUFFIX = ".dialeval.yaml"
+SETTINGS: pytest.StashKey[Settings] = pytest.StashKey()
+MARKER = (
+    "dialeval(dimension=, severity=, method=, persona=, agent=), dialeval(tag=): a dialogue rubric"
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    add_options(parser)
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    pluginmanager.add_hookspecs(hookspecs)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", MARKER)
+    config.stash[SETTINGS] = Settings(config)  # mistakes are UsageErrors, before anything runs
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    if not file_path.name.endswith(SUFFIX):
+        return None
+    engine = engine_of(parent.config)
+    from pytest_dialeval.plugin.collection import SuiteFile
+
+    return SuiteFile.make(parent, file_path, engine)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    case = getattr(metafunc.function, "dialogue_case", None)
+    if case is None:
+        return
+    engine = engine_of(metafunc.config)
+    from pytest_dialeval.plugin.decorated import parametrize
+
+    parametrize(engine, metafunc, case)
+
+
+@pytest.fixture
+def dialogue(request: pytest.FixtureRequest) -> Any:
+    """The finished conversation of a test with @dialogue_case."""
+    from pytest_dialeval.plugin.decorated import obtain
+
+    return obtain(request)
+
+
+def engine_of(config: pytest.Config) -> Engine:
+    """The session's engine; made, with its hooks, when it is first needed."""
+    from pytest_dialeval.plugin.engine import ENGINE, Engine
+    from pytest_dialeval.plugin.hooks import SessionHooks
+
+    engine = config.stash.get(ENGINE, None)
+    if engine is None:
+        engine = config.stash[ENGINE] = Engine(config, config.stash[SETTINGS])
+        config.pluginmanager.register(SessionHooks(engine), "dialeval-session")
+    return engine
+
+
+def pytest_dialeval_matchers(config: pytest.Config) -> Mapping[str, Any]:
+    from pytest_dialeval.matching.catalogue import builtin_matchers
+
+    return builtin_matchers()

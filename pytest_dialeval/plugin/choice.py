@@ -1,0 +1,90 @@
+"""Which agents a suite meets: what it declares, what the project offers, what an option says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_dialeval.records.suite import AgentSpec, Suite
+
+FIXTURE = "fixture"  # the agent's name, and its `use`, where a fixture brings it
+HOOK = "hook"  # its `use` where pytest_dialeval_agents does
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """`--dialeval-agent`: NAME or NAME=SPEC, in the order given."""
+
+    names: tuple[str, ...] = ()
+    specs: Mapping[str, str] | None = None
+
+    @classmethod
+    def parse(cls, texts: Sequence[str]) -> Wanted:
+        specs: dict[str, str] = {}
+        names = []
+        for text in texts:
+            name, equals, spec = text.partition("=")
+            if equals and not spec:
+                raise pytest.UsageError(f"--dialeval-agent: {text!r} has nothing after the '='")
+            _check_name(name)
+            names.append(name)
+            if equals:
+                specs[name] = spec
+        return cls(tuple(dict.fromkeys(names)), specs)
+
+
+def _check_name(name: str) -> None:
+    import re
+
+    if not re.fullmatch(r"[a-z0-9_]+", name):
+        raise pytest.UsageError(
+            f"--dialeval-agent: {name!r} is no agent's name (allowed: a-z, 0-9 and _)"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The agents to run, and whether node ids show them."""
+
+    specs: tuple[AgentSpec, ...]
+    show: bool
+    declared: tuple[str, ...]
+
+
+def choose_agents(
+    suite: Suite,
+    wanted: Wanted,
+    offered: Mapping[str, Any],
+    *,
+    has_fixture: bool,
+    rootdir: str,
+) -> Chosen:
+    """Agents of one suite with personas; empty `specs` where the option names others only."""
+    from pytest_dialeval.records.suite import AgentSpec
+
+    declared = dict(suite.agents)
+    if not declared and not wanted.specs:
+        if has_fixture:
+            declared = {FIXTURE: AgentSpec(FIXTURE, FIXTURE)}
+        else:
+            declared = {each: AgentSpec(each, HOOK) for each in offered}
+    for name, use in (wanted.specs or {}).items():
+        declared[name] = AgentSpec(name, use, folder=rootdir)
+    names = wanted.names or suite.run or tuple(declared)
+    specs = tuple(declared[each] for each in names if each in declared)
+    return Chosen(specs, show=len(declared) > 1, declared=tuple(declared))
+
+
+def definition(spec: AgentSpec, anchor: str = "") -> str:
+    """A digest of what the agent is; `anchor` tells apart fixtures of one name."""
+    plain = replace(spec, line=0, folder=spec.folder)
+    parts = [plain.name, plain.use, plain.folder, anchor, dict(plain.options)]
+    return blake2b(
+        json.dumps(parts, default=repr, sort_keys=True).encode(), digest_size=8
+    ).hexdigest()

@@ -1,0 +1,136 @@
+"""Suite files -> collectors and items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import pytest
+
+from pytest_dialeval.errors import DialevalError
+from pytest_dialeval.plugin import outcomes
+
+if TYPE_CHECKING:
+    from pytest_dialeval.plugin.engine import Engine
+    from pytest_dialeval.plugin.sources import LoadedSource
+    from pytest_dialeval.records.plan import PlannedTrial
+    from pytest_dialeval.records.rubric import Rubric
+
+SCORE = "score"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cell:
+    """What an item is about: a rubric of a trial, the trial's score, or a decorated test's body."""
+
+    kind: Literal["rubric", "score", "body"]
+    source: LoadedSource
+    trial: PlannedTrial
+    rubric: Rubric | None  # None for the score
+
+    @property
+    def rubrics(self) -> tuple[str, ...]:
+        """The rubrics that this item grades."""
+        return self.trial.rubrics if self.rubric is None else (self.rubric.id,)
+
+    @property
+    def name(self) -> str:
+        return SCORE if self.rubric is None else self.rubric.id
+
+
+CELL = pytest.StashKey[Cell]()
+
+
+class SuiteFile(pytest.Module):
+    """A suite; a Module, so that fixtures of every scope find their node."""
+
+    obj = None
+    engine: Engine
+
+    @classmethod
+    def make(cls, parent: pytest.Collector, path: Path, engine: Engine) -> SuiteFile:
+        node = cls.from_parent(parent, path=path)
+        node.engine = engine
+        return node
+
+    def collect(self) -> Iterator[TrialNode]:
+        try:
+            source = self.engine.load(self)
+        except DialevalError as error:
+            raise self.CollectError(str(error)) from None
+        for trial in source.trials:
+            yield TrialNode.make(self, source, trial)
+
+
+class TrialNode(pytest.Collector):
+    """One trial: its items are its rubrics."""
+
+    source: LoadedSource
+    trial: PlannedTrial
+
+    @classmethod
+    def make(cls, parent: SuiteFile, source: LoadedSource, trial: PlannedTrial) -> TrialNode:
+        node = cls.from_parent(parent, name=trial.name)
+        node.source, node.trial = source, trial
+        return node
+
+    def collect(self) -> Iterator[RubricItem]:
+        call = needs_fixture if self.source.uses_fixture(self.trial.agent) else needs_nothing
+        for rubric in self.source.suite.rubrics:
+            yield RubricItem.make(
+                self, rubric.id, call, Cell("rubric", self.source, self.trial, rubric)
+            )
+        if self.source.suite.scoring is not None:
+            yield RubricItem.make(self, SCORE, call, Cell("score", self.source, self.trial, None))
+
+
+def needs_nothing() -> None:
+    """Fixtures of an item whose agent the suite declares."""
+
+
+def needs_fixture(dialeval_agent: object) -> None:
+    """Fixtures of an item whose agent a fixture brings."""
+
+
+class RubricItem(pytest.Function):
+    """One rubric on one trial: setup obtains the evidence, the call asserts it."""
+
+    cell: Cell
+
+    @classmethod
+    def make(cls, parent: TrialNode, name: str, call: Any, cell: Cell) -> RubricItem:
+        item = cls.from_parent(parent, name=name, callobj=call)
+        item.cell = item.stash[CELL] = cell
+        for mark in marks(cell):
+            item.add_marker(mark)
+        return item
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        rubric = self.cell.rubric
+        name = f"{self.cell.trial.name}::{self.name}"
+        if rubric is None or not rubric.line:
+            return self.path, 0, name
+        return self.cell.source.path_of(rubric), rubric.line - 1, name
+
+    def setup(self) -> None:
+        super().setup()
+        outcomes.obtain(self, self.cell, self.funcargs.get("dialeval_agent"))
+
+    def runtest(self) -> None:
+        outcomes.decide(self, self.cell)
+
+
+def marks(cell: Cell) -> Iterator[pytest.MarkDecorator]:
+    """`dialeval(dimension=, severity=, method=, persona=, agent=)` and one a tag."""
+    rubric, trial = cell.rubric, cell.trial
+    yield pytest.mark.dialeval(
+        dimension=rubric.dimension if rubric else SCORE,
+        severity=rubric.severity if rubric else "hard",
+        method=rubric.spec.method if rubric else SCORE,
+        persona=trial.persona,
+        agent=trial.agent,
+    )
+    for tag in cell.source.tags(cell):
+        yield pytest.mark.dialeval(tag=tag)

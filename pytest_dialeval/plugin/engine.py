@@ -1,0 +1,196 @@
+"""A session's dialogue work: sources and agents in, verdicts out; no pytest hook lives here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_dialeval.errors import RunError
+from pytest_dialeval.plugin import offers
+from pytest_dialeval.plugin.choice import Wanted, choose_agents
+from pytest_dialeval.plugin.collection import CELL
+from pytest_dialeval.plugin.fixture_agent import fixture_anchor
+from pytest_dialeval.plugin.options import Settings
+from pytest_dialeval.plugin.sources import LoadedSource, from_personas, from_transcripts
+from pytest_dialeval.records.run import Source
+from pytest_dialeval.records.suite import Limits, Suite
+from pytest_dialeval.suites.load import load_suite
+
+ENGINE: pytest.StashKey[Engine] = pytest.StashKey()
+
+if TYPE_CHECKING:
+    from pytest_dialeval.grading.judge import Judge
+    from pytest_dialeval.matching.matcher import Matcher
+    from pytest_dialeval.plugin.running import Running
+
+
+class Engine:
+    """Made when the first suite or decorated function is collected; lives on `config.stash`."""
+
+    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+        self.config = config
+        self.settings = settings
+        self.rootdir = config.rootpath
+        self.wanted = Wanted.parse(settings.get("agent").value or ())
+        self.sources: dict[str, LoadedSource] = {}
+        self.notes: list[str] = []
+        self.items: list[pytest.Item] = []  # the final ones
+        self.selected: dict[str, list[str]] = {}  # trial id -> rubrics of the final items
+        self.running: Running | None = None
+        self._passed_over: dict[str, tuple[str, ...]] = {}
+
+    # ---- what the project offers through hooks
+
+    @cached_property
+    def matchers(self) -> Mapping[str, Matcher]:
+        return offers.matchers(self.config)
+
+    @cached_property
+    def agents(self) -> Mapping[str, Any]:
+        return offers.agents(self.config)
+
+    @cached_property
+    def judge(self) -> Judge | None:
+        return offers.judge(self.config)
+
+    # ---- collection
+
+    def relative(self, path: Path) -> str:
+        """A path as rootdir knows it, posix; absolute outside of rootdir."""
+        try:
+            return path.relative_to(self.rootdir).as_posix()
+        except ValueError:
+            return path.as_posix()
+
+    def read(self, path: Path) -> Suite:
+        """Load and check a suite file."""
+        return load_suite(path, rootdir=self._border(), matchers=self.matchers)
+
+    def _border(self) -> Path:
+        """Includes stay inside rootdir; without an ini file inside the larger of it and the cwd."""
+        invoked = self.config.invocation_params.dir
+        if self.config.inipath is None and self.rootdir.is_relative_to(invoked):
+            return invoked
+        return self.rootdir
+
+    def load(self, node: pytest.Module) -> LoadedSource:
+        """The source of a suite file."""
+        suite, name = self.read(node.path), self.relative(node.path)
+        if suite.transcripts:
+            return self._keep(from_transcripts(self, name, suite))
+        anchor = fixture_anchor(node)
+        chosen = choose_agents(
+            suite,
+            self.wanted,
+            self.agents,
+            has_fixture=anchor is not None,
+            rootdir=str(self.config.invocation_params.dir),
+        )
+        if not chosen.declared:
+            raise pytest.Collector.CollectError(
+                f"{name}:1: no agent to talk to; declare `agents:`, write a `dialeval_agent` "
+                "fixture or a pytest_dialeval_agents hook, or give --dialeval-agent NAME=SPEC"
+            )
+        if not chosen.specs:
+            self._passed_over[name] = chosen.declared
+        return self._keep(from_personas(self, name, suite, chosen, anchor=anchor or ""))
+
+    def _keep(self, source: LoadedSource) -> LoadedSource:
+        self.sources[source.name] = source
+        return source
+
+    def keep(self, source: LoadedSource) -> LoadedSource:
+        """Take in a decorated function's source."""
+        return self._keep(source)
+
+    def limits(self, suite: Limits) -> Limits:
+        """The suite's limits under the options."""
+        default = Limits()
+        turn, whole = suite.turn_timeout, suite.timeout
+        return replace(
+            suite,
+            turn_timeout=self.settings.get(
+                "turn-timeout",
+                default.turn_timeout,
+                suite=turn if turn != default.turn_timeout else None,
+            ).value,
+            timeout=self.settings.get(
+                "timeout", default.timeout, suite=whole if whole != default.timeout else None
+            ).value,
+        )
+
+    def select(self, items: Iterable[pytest.Item]) -> None:
+        """Take the final items as the selection; checks that the agents asked for exist."""
+        self.items, self.selected = list(items), {}
+        for item in self.items:
+            cell = item.stash.get(CELL, None)
+            if cell is not None:
+                rubrics = self.selected.setdefault(cell.trial.id, [])
+                rubrics.extend(each for each in cell.rubrics if each not in rubrics)
+        self._check_wanted()
+
+    def _check_wanted(self) -> None:
+        known = {name for each in self.sources.values() for name in each.agents}
+        missing = [each for each in self.wanted.names if each not in known]
+        if missing and self.sources:
+            declared = sorted(
+                {n for each in self.sources.values() for n in each.suite.agents}
+                | {n for each in self._passed_over.values() for n in each}
+                | known
+            )
+            from difflib import get_close_matches
+
+            close = get_close_matches(missing[0], declared, n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise pytest.UsageError(
+                f"--dialeval-agent: no suite declares {missing[0]!r} "
+                f"(declared: {', '.join(declared) or 'none'}){hint}"
+            )
+        for name, agents in self._passed_over.items():
+            self.notes.append(
+                f"{name} left out: it declares {', '.join(agents)}, "
+                f"not {', '.join(self.wanted.names)}"
+            )
+
+    def facts(self) -> list[Source]:
+        """All sources with a selected trial, as plan.json keeps them."""
+        return [
+            each.facts(self.selected)
+            for each in self.sources.values()
+            if any(trial.id in self.selected for trial in each.trials)
+        ]
+
+    # ---- running
+
+    def run(self) -> Running:
+        """The run, begun with the first dialogue item."""
+        if self.running is None:
+            from pytest_dialeval.plugin.running import Running, open_directory
+
+            try:
+                self.running = Running(self, open_directory(self))
+            except RunError as error:
+                pytest.exit(f"dialeval: {error}", returncode=pytest.ExitCode.USAGE_ERROR)
+        return self.running
+
+    @property
+    def ahead(self) -> int | None:
+        """How many items conversations may run ahead of; None: as many as there are."""
+        value: int | None = self.settings.get("ahead").value
+        return value
+
+    @property
+    def stops_early(self) -> bool:
+        """Whether -x or --maxfail may throw away what is ahead."""
+        return bool(self.config.getoption("maxfail", 0))
+
+    @property
+    def worker(self) -> str:
+        """The name of this process among the workers of xdist; `main` without them."""
+        given = getattr(self.config, "workerinput", None)
+        return str(given["workerid"]) if given else "main"

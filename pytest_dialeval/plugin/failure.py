@@ -1,0 +1,143 @@
+"""What a failed item says: the rubric, the deciding turns, what was expected, how to repeat it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_dialeval.records.text import clean
+
+if TYPE_CHECKING:
+    from pytest_dialeval.plugin.collection import Cell
+    from pytest_dialeval.records.run import Graded
+    from pytest_dialeval.records.transcript import Turn
+    from pytest_dialeval.records.verdict import Evidence, TrialScore, Verdict
+
+WINDOW = 160  # characters of a turn shown round its quote
+LISTED = 12  # turn ids listed of those searched
+
+
+def failure_text(item: pytest.Item, cell: Cell, graded: Graded) -> str:
+    """The whole message of one failed rubric."""
+    return clean("\n".join(_lines(item, cell, graded)))
+
+
+def _lines(item: pytest.Item, cell: Cell, graded: Graded) -> Iterator[str]:
+    rubric, verdict = cell.rubric, graded.verdict
+    if rubric is not None:
+        weight = "" if rubric.dimension == "safety" else f", weight {rubric.weight:g}"
+        what = "" if cell.kind == "body" else f" ({rubric.dimension}, {rubric.spec.method}{weight})"
+        yield f"{rubric.id}{what}: {verdict.reason}"
+    else:
+        yield verdict.reason
+    if verdict.expected:
+        yield f"  expected: {verdict.expected}"
+    if verdict.score is not None and 0 < verdict.score < 1:
+        yield f"  score {verdict.score:.3g}"
+    yield from turn_lines(graded.excerpt, verdict)
+    if not verdict.evidence and verdict.searched:
+        yield f"  searched in vain: {_turn_list(verdict.searched)}"
+    yield from where_lines(item, cell, graded)
+
+
+def turn_lines(turns: Sequence[Turn], verdict: Verdict) -> Iterator[str]:
+    """Each turn with its id; the quotes between >> and <<."""
+    if turns:
+        yield ""
+    for turn in turns:
+        evidence = [each for each in verdict.evidence if each.turn == turn.id]
+        tags = "".join(f" [{name} {value}]" for name, value in _tags(turn))
+        yield f"  turn {turn.id} {turn.speaker}{tags}: {_marked(turn, evidence)}"
+        for each in evidence:
+            if each.part != "text":
+                yield f"      in its {each.part.replace('_', ' ')}: >>{_short(each.quote)}<<"
+
+
+def _tags(turn: Turn) -> Iterator[tuple[str, str]]:
+    for name in ("state", "probe", "noise"):
+        value = getattr(turn, name)
+        if value:
+            yield name, value
+
+
+def _marked(turn: Turn, evidence: Sequence[Evidence]) -> str:
+    """A window of the turn's text round the first quote, quotes marked."""
+    quotes = [each for each in evidence if each.part == "text" and each.quote]
+    text = turn.text
+    if not text:
+        return " ".join(map(str, turn.tool_calls))[:WINDOW] or "(no words)"
+    found = text.find(quotes[0].quote) if quotes else 0
+    start = max(0, found - WINDOW // 2)
+    shown = text[
+        start : max(start + WINDOW, found + min(len(quotes[0].quote), 400) + 40)
+        if quotes
+        else start + WINDOW
+    ]
+    for quote in dict.fromkeys(each.quote for each in quotes):
+        shown = shown.replace(quote, f">>{quote}<<", 1)
+    head, tail = "..." if start else "", "..." if start + len(shown) < len(text) else ""
+    return f"{head}{shown}{tail}".replace("\n", "\n      ")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= WINDOW else f"{text[:WINDOW]}..."
+
+
+def _turn_list(ids: Sequence[int]) -> str:
+    shown = ", ".join(map(str, ids[:LISTED]))
+    more = f" and {len(ids) - LISTED} more" if len(ids) > LISTED else ""
+    return f"turn{'s' if len(ids) > 1 else ''} {shown}{more}"
+
+
+def where_lines(item: pytest.Item, cell: Cell, graded: Graded) -> Iterator[str]:
+    """Where the whole conversation stands, and how to hold it again."""
+    conversation = graded.conversation
+    yield ""
+    if conversation.recording:
+        yield f"  transcript: {conversation.recording}"
+    elif conversation.trace and cell.source.engine.running is not None:
+        directory = cell.source.engine.running.directory
+        yield f"  transcript: {cell.source.engine.relative(directory.traces / conversation.trace)}"
+    yield f"  repeat: {repeat_command(item, cell)}"
+
+
+def repeat_command(item: pytest.Item, cell: Cell) -> str:
+    """The command that runs just this item again, the same way."""
+    settings = cell.source.engine.settings.stated()
+    words = ["pytest", _from_invocation(item)]
+    for name in ("trials", "seed", "turn-timeout", "timeout"):
+        if name in settings and settings[name].source.startswith("--"):
+            words += [f"--dialeval-{name}", str(settings[name].value)]
+    agents = settings["agent"].value if "agent" in settings else []
+    for agent in agents:
+        words += ["--dialeval-agent", agent]
+    return " ".join(map(shlex.quote, words))
+
+
+def _from_invocation(item: pytest.Item) -> str:
+    """The node id with a path that works from the folder of invocation."""
+    config = item.config
+    path, colons, rest = item.nodeid.partition("::")
+    return f"{config.cwd_relative_nodeid(path)}{colons}{rest}"
+
+
+def score_text(item: pytest.Item, cell: Cell, score: TrialScore) -> str:
+    """Why a trial as a whole has not passed."""
+    scoring = cell.source.suite.scoring
+    lines = []
+    if scoring is not None and scoring.pass_on:
+        lines.append(f"the trial has not passed: {scoring.pass_on} failed, and it alone decides")
+    elif score.task_score is None:
+        lines.append("the trial has not passed: nothing of completion or robustness was measured")
+    else:
+        mark = scoring.pass_mark if scoring is not None else 1.0
+        lines.append(f"the trial has not passed: task score {score.task_score:.3g} < {mark:g}")
+    for name in ("completion", "robustness"):
+        value = getattr(score, name)
+        lines.append(f"  {name}: {'not measured' if value is None else format(value, '.3g')}")
+    lines.append(f"  safety: {', '.join(score.breaches) or 'no breach'}")
+    lines += ["", f"  repeat: {repeat_command(item, cell)}"]
+    return clean("\n".join(lines))

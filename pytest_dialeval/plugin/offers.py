@@ -1,0 +1,53 @@
+"""What hooks bring: merged into one mapping a kind, passed down from here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_dialeval.grading.judge import Judge
+    from pytest_dialeval.matching.matcher import Matcher
+
+
+def merged(answers: Iterable[Mapping[str, Any] | None], hook: str) -> dict[str, Any]:
+    """All answers as one mapping; a name given twice is refused."""
+    found: dict[str, Any] = {}
+    for answer in answers:
+        for name, value in (answer or {}).items():
+            if name in found and found[name] is not value:
+                raise pytest.UsageError(f"{hook}: {name!r} is given twice; rename one of them")
+            found[name] = value
+    return found
+
+
+def agents(config: pytest.Config) -> Mapping[str, Any]:
+    answers = config.hook.pytest_dialeval_agents(config=config)
+    return merged(answers, "pytest_dialeval_agents")
+
+
+def matchers(config: pytest.Config) -> Mapping[str, Matcher]:
+    """The plugin's own come through the same hook; users' functions are wrapped."""
+    from pytest_dialeval.matching.matcher import Matcher, matcher_from_function
+
+    answers = config.hook.pytest_dialeval_matchers(config=config)
+    found = merged(answers, "pytest_dialeval_matchers")
+    return {
+        name: each if isinstance(each, Matcher) else matcher_from_function(name, each)
+        for name, each in found.items()
+    }
+
+
+def judge(config: pytest.Config) -> Judge | None:
+    """The judge called `default`, or the only one."""
+    answers = config.hook.pytest_dialeval_judges(config=config)
+    found = merged(answers, "pytest_dialeval_judges")
+    if len(found) > 1 and "default" not in found:
+        names = ", ".join(sorted(found))
+        raise pytest.UsageError(
+            f"pytest_dialeval_judges: {len(found)} judges ({names}); call one of them 'default'"
+        )
+    chosen: Judge | None = found.get("default") or next(iter(found.values()), None)
+    return chosen

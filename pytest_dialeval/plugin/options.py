@@ -1,0 +1,221 @@
+"""Every setting, once: `--dialeval-x`, DIALEVAL_X, ini `dialeval_x`, `[tool.dialeval] x`."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+
+def positive_int(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
+    return value
+
+
+def natural(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = -1
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 0 or more")
+    return value
+
+
+def seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not (value > 0 and math.isfinite(value)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
+    return value
+
+
+def words(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("it is empty")
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One setting; `parse` takes text and says what is wrong with it."""
+
+    name: str
+    parse: Callable[[str], Any]
+    metavar: str
+    help: str
+    repeatable: bool = False
+
+    @property
+    def flag(self) -> str:
+        return f"--dialeval-{self.name}"
+
+    @property
+    def dest(self) -> str:
+        return f"dialeval_{self.name.replace('-', '_')}"
+
+    @property
+    def environment(self) -> str:
+        return self.dest.upper()
+
+    @property
+    def key(self) -> str:
+        return self.name.replace("-", "_")
+
+
+OPTIONS = (
+    Option(
+        "agent", words, "NAME[=SPEC]", "run this agent (repeatable); NAME=SPEC declares it", True
+    ),
+    Option("trials", positive_int, "K", "conversations per case, instead of the suites' `trials`"),
+    Option("seed", words, "TEXT", "seed of every draw, instead of the suites' `seed`"),
+    Option("label", words, "TEXT", "a name for this run, kept in its manifest and summary"),
+    Option("runs", words, "DIR", "folder for runs (default: .dialeval/runs below rootdir)"),
+    Option("turn-timeout", seconds, "S", "seconds an agent may take for one turn (default: 60)"),
+    Option("timeout", seconds, "S", "seconds a conversation may take (default: 600)"),
+    Option("concurrency", positive_int, "N", "conversations at once (default: 16)"),
+    Option("ahead", natural, "N", "items to run ahead of the current one; 0: none"),
+)
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Register them all, with their ini names."""
+    group = parser.getgroup("dialeval", "conversational agents (pytest-dialeval)")
+    for each in OPTIONS:
+        group.addoption(
+            each.flag,
+            dest=each.dest,
+            type=each.parse,
+            metavar=each.metavar,
+            help=each.help,
+            default=None,
+            action="append" if each.repeatable else "store",
+        )
+        if each.repeatable:
+            parser.addini(each.dest, each.help, type="linelist")
+        else:
+            parser.addini(each.dest, each.help, type="string")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A value and where it came from."""
+
+    value: Any
+    source: str
+
+
+class Settings:
+    """option > environment > suite > project file > default."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._above: dict[str, Setting] = {}
+        self._below: dict[str, Setting] = {}
+        table = _project_table(config)
+        for each in OPTIONS:
+            found = _given(config, each) or _environment(each)
+            if found is not None:
+                self._above[each.name] = found
+            project = _ini(config, each) or _toml(table, each)
+            if project is not None:
+                self._below[each.name] = project
+
+    def get(self, name: str, default: Any = None, *, suite: Any = None) -> Setting:
+        """The value that holds, `suite` being what the suite says (None: nothing)."""
+        if name in self._above:
+            return self._above[name]
+        if suite is not None:
+            return Setting(suite, "suite")
+        return self._below.get(name) or Setting(default, "default")
+
+    def stated(self) -> dict[str, Setting]:
+        """Every setting that is not the default, whatever suites say."""
+        return {**self._below, **self._above}
+
+
+def _given(config: pytest.Config, option: Option) -> Setting | None:
+    value = getattr(config.option, option.dest, None)
+    return None if value is None else Setting(value, option.flag)
+
+
+def _environment(option: Option) -> Setting | None:
+    text = os.environ.get(option.environment)
+    if not text:
+        return None
+    return _parse(option, text.split(",") if option.repeatable else [text], option.environment)
+
+
+def _ini(config: pytest.Config, option: Option) -> Setting | None:
+    value = config.getini(option.dest)
+    if not value:
+        return None
+    texts = value if option.repeatable else [value]
+    return _parse(option, texts, f"{option.dest} in {_file_name(config)}")
+
+
+def _toml(table: dict[str, Any], option: Option) -> Setting | None:
+    value = table.get(option.key)
+    if value is None:
+        return None
+    texts = value if isinstance(value, list) else [value]
+    source = f"[tool.dialeval] {option.key}"
+    return _parse(option, [each if isinstance(each, str) else str(each) for each in texts], source)
+
+
+def _parse(option: Option, texts: list[str], source: str) -> Setting:
+    try:
+        values = [option.parse(each.strip()) for each in texts]
+    except argparse.ArgumentTypeError as error:
+        raise pytest.UsageError(f"{source}: {error}") from None
+    return Setting(values if option.repeatable else values[0], source)
+
+
+def _file_name(config: pytest.Config) -> str:
+    return config.inipath.name if config.inipath else "the ini file"
+
+
+def _project_table(config: pytest.Config) -> dict[str, Any]:
+    """`[tool.dialeval]` of the project file, checked."""
+    path = config.rootpath / "pyproject.toml"
+    if config.inipath is not None and config.inipath.suffix == ".toml":
+        path = config.inipath
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return {}
+    if b"dialeval" not in content:
+        return {}
+    import tomllib
+
+    try:
+        table = tomllib.loads(content.decode("utf-8")).get("tool", {}).get("dialeval", {})
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise pytest.UsageError(f"{path.name}: {error}") from None
+    _refuse_unknown(table, path.name)
+    return dict(table)
+
+
+def _refuse_unknown(table: dict[str, Any], file: str) -> None:
+    from difflib import get_close_matches
+
+    known = [each.key for each in OPTIONS]
+    for key in table:
+        if key not in known:
+            close = get_close_matches(key, known, n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            allowed = ", ".join(sorted(known))
+            raise pytest.UsageError(
+                f"{file}: [tool.dialeval] has no key {key!r} (allowed: {allowed}){hint}"
+            )

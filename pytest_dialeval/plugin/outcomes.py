@@ -1,0 +1,104 @@
+"""Verdict -> what pytest makes of the item (the table of design section 3).
+
+Setup obtains the evidence, the call asserts it: nothing may cross the line between "the agent is
+bad" and "we don't know".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import pytest
+
+from pytest_dialeval.errors import NotMeasured
+from pytest_dialeval.plugin.failure import failure_text, score_text
+
+if TYPE_CHECKING:
+    from pytest_dialeval.plugin.collection import Cell
+    from pytest_dialeval.records.run import Graded
+    from pytest_dialeval.records.verdict import TrialScore
+
+Kind = Literal["soft-failed", "unmeasured"]
+KIND: pytest.StashKey[Kind] = pytest.StashKey()
+TEXT: pytest.StashKey[str] = pytest.StashKey()
+GRADED: pytest.StashKey[list[Graded]] = pytest.StashKey()
+SCORE: pytest.StashKey[TrialScore] = pytest.StashKey()
+
+
+def obtain(item: pytest.Item, cell: Cell, fixture: object) -> None:
+    """Get the item's verdicts, in setup; what can't be known ends here."""
+    graded = cell.source.engine.run().obtain(item, cell, fixture)
+    item.stash[GRADED] = graded
+    if cell.kind == "score":
+        _obtain_score(item, cell, graded)
+    elif graded[0].verdict.status == "unscored":
+        unmeasured(item, _why_unscored(graded[0]))
+
+
+def _why_unscored(graded: Graded) -> str:
+    verdict = graded.verdict
+    return f"{verdict.fault}: {verdict.reason}" if verdict.fault else verdict.reason
+
+
+def _obtain_score(item: pytest.Item, cell: Cell, graded: list[Graded]) -> None:
+    from pytest_dialeval.grading.scoring import score_trial
+
+    verdicts = {each.verdict.rubric: each.verdict for each in graded}
+    suite = cell.source.suite
+    score = score_trial(suite.rubrics, verdicts, suite.scoring, graded[0].conversation.outcome)
+    item.stash[SCORE] = score
+    if not score.measured:
+        unmeasured(item, score.why)
+
+
+def unmeasured(item: pytest.Item, why: str) -> None:
+    """End the setup: the item is E, never F."""
+    item.stash[KIND] = "unmeasured"
+    item.stash[TEXT] = f"unmeasured: {why}"
+    pytest.fail(item.stash[TEXT], pytrace=False)
+
+
+def decide(item: pytest.Item, cell: Cell) -> None:
+    """Assert the verdict, in the call."""
+    if cell.kind == "score":
+        if not item.stash[SCORE].passed:
+            pytest.fail(score_text(item, cell, item.stash[SCORE]), pytrace=False)
+        return
+    graded = item.stash[GRADED][0]
+    if graded.verdict.status == "not_applicable":
+        pytest.skip(graded.verdict.reason)
+    if graded.verdict.status == "failed":
+        text = failure_text(item, cell, graded)
+        if cell.rubric is not None and cell.rubric.severity == "hard":
+            pytest.fail(text, pytrace=False)
+        # A soft failure does not raise: --pdb, -x and --lf pass it by.
+        item.stash[KIND] = "soft-failed"
+        item.stash[TEXT] = text
+        item.user_properties.append(("dialeval", "soft-failed"))
+        item.user_properties.append(("dialeval_reason", graded.verdict.reason))
+
+
+def mark_report(item: pytest.Item, cell: Cell, call: pytest.CallInfo[None], report: Any) -> None:
+    """Put a plain-JSON record on the report; it crosses to an xdist controller."""
+    if call.excinfo is not None and isinstance(call.excinfo.value, NotMeasured):
+        item.stash[KIND] = "unmeasured"
+        report.when, report.outcome = "setup", "failed"  # JUnit and the summary count an error
+        report.longrepr = f"unmeasured: {call.excinfo.value}"
+    kind = item.stash.get(KIND, None)
+    report.dialeval = {"trial": cell.trial.id, "rubric": cell.name}
+    if report.when == "call" and report.skipped and isinstance(report.longrepr, tuple):
+        path, line, _ = item.reportinfo()
+        report.longrepr = (str(path), (line or 0) + 1, report.longrepr[2])
+    if kind == "soft-failed" and report.when == "call" and report.passed:
+        report.dialeval |= {"kind": kind, "text": item.stash[TEXT]}
+    if kind == "unmeasured" and report.failed:
+        report.dialeval |= {"kind": kind}
+
+
+def status_of(report: Any) -> tuple[str, str, str] | None:
+    """(category, letter, word) of reports that are neither passed nor failed."""
+    found = getattr(report, "dialeval", None)
+    kind = found.get("kind") if isinstance(found, dict) else None
+    if kind == "soft-failed" and report.when == "call":
+        return "soft-failed", "f", "SOFT-FAILED"
+    return None

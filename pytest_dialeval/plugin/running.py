@@ -1,0 +1,256 @@
+"""The run of a session: its folder, its pool, and how far ahead it works."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_dialeval.conversation.agent import AgentFactory
+from pytest_dialeval.conversation.resolve import adapt, agent_factory
+from pytest_dialeval.errors import DialevalError
+from pytest_dialeval.plugin.choice import FIXTURE, HOOK
+from pytest_dialeval.plugin.collection import CELL, Cell
+from pytest_dialeval.plugin.fixture_agent import definition_for, outlives_items
+from pytest_dialeval.pool import Pool, Work, off_loop
+from pytest_dialeval.records.run import Graded
+from pytest_dialeval.records.suite import AgentSpec
+from pytest_dialeval.runs.directory import RunDirectory, new_run_id
+from pytest_dialeval.runs.ledger import LedgerWriter
+from pytest_dialeval.runs.manifest import manifest
+from pytest_dialeval.runs.record import plan_document
+from pytest_dialeval.runs.trial import Grader, Held, LiveTrial, held_recording, held_without
+
+if TYPE_CHECKING:
+    from pytest_dialeval.plugin.engine import Engine
+    from pytest_dialeval.plugin.sources import LoadedSource
+
+CONCURRENCY = 16
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Place:
+    """Where a trial stands in the order of the final items."""
+
+    item: int  # place of its first item
+    trial: int  # place among the trials
+    cell: Cell
+
+
+class Running:
+    """Made in the first dialogue item's setup; closed when the run loop ends."""
+
+    def __init__(self, engine: Engine, directory: RunDirectory) -> None:
+        self.engine = engine
+        self.directory = directory
+        self.sources = engine.facts()
+        self.ledger = LedgerWriter(directory.path / f"ledger.{engine.worker}.jsonl")
+        self.concurrency: int = engine.settings.get("concurrency", CONCURRENCY).value
+        self.pool = Pool(concurrency=self.concurrency)
+        self._graders: dict[str, Grader] = {}
+        self._recorded: dict[str, dict[str, Graded]] = {}
+        self._held: dict[str, Held] = {}
+        self._agents: dict[str, AgentFactory | DialevalError] = {}
+        self._places: dict[str, _Place] = {}
+        self._waiting: dict[str, deque[_Place]] = {}
+        for place in _places(engine.items):
+            self._places[place.cell.trial.id] = place
+            key = self._agent_key(place.cell)
+            self._waiting.setdefault(key, deque()).append(place)
+
+    def obtain(self, item: pytest.Item, cell: Cell, fixture: object) -> list[Graded]:
+        """The verdicts that the item is about, made now or ahead."""
+        if cell.source.recorded and not self._needs_loop(cell.source):
+            return self._grade_recording(cell)
+        key = self._agent_key(cell)
+        lasting = self._meet(item, key, cell, fixture)
+        self._submit(cell, key)
+        if lasting:
+            self._look_ahead(cell, key)
+        return [self.pool.graded(cell.trial.id, each) for each in cell.rubrics]
+
+    def close(self) -> tuple[str, ...]:
+        """Stop all conversations; harmless to repeat. Names those that would not stop."""
+        left = self.pool.close()
+        self.ledger.close()
+        return left
+
+    # ---- recordings by rule: graded where the item stands
+
+    def _needs_loop(self, source: LoadedSource) -> bool:
+        return source.judged and self.engine.judge is not None
+
+    def _grade_recording(self, cell: Cell) -> list[Graded]:
+        done = self._recorded.setdefault(cell.trial.id, {})
+        if any(each not in done for each in cell.rubrics):
+            grader, held = self._grader(cell.source), self._hold_recording(cell)
+            for each in cell.rubrics:
+                if each not in done:
+                    done[each] = grader.grade_now(held, each)
+            if done.keys() >= set(self.engine.selected.get(cell.trial.id, cell.rubrics)):
+                grader.finish(held, list(done.values()))
+                del self._held[cell.trial.id]
+        return [done[each] for each in cell.rubrics]
+
+    def _hold_recording(self, cell: Cell) -> Held:
+        held = self._held.get(cell.trial.id)
+        if held is None:
+            recording = cell.source.recording(cell.trial.id)
+            where = self.engine.relative(Path(recording.path))
+            held = held_recording(cell.trial, recording, cell.source.suite.task, self.ledger, where)
+            self._held[cell.trial.id] = held
+        return held
+
+    # ---- agents
+
+    def _agent_key(self, cell: Cell) -> str:
+        """Trials with one key meet one agent: its declaration, or its fixture's definition."""
+        spec = cell.source.agents[cell.trial.agent]
+        if spec.use == FIXTURE:
+            return f"fixture {cell.source.anchor}"
+        return f"{cell.source.name} {spec.name}"
+
+    def _meet(self, item: pytest.Item, key: str, cell: Cell, fixture: object) -> bool:
+        """Make the item's agent known; False where it may be gone after this item."""
+        spec = cell.source.agents[cell.trial.agent]
+        if spec.use != FIXTURE:
+            if key not in self._agents:
+                self._agents[key] = _resolved(lambda: self._factory(spec))
+            return True
+        lasting = outlives_items(definition_for(item))
+        if not lasting or key not in self._agents:
+            self._agents[key] = _resolved(lambda: adapt(fixture, name=FIXTURE))
+            item.session.addfinalizer(self.pool.close)  # before the agent's own teardown
+        if not lasting:
+            item.addfinalizer(lambda: self.pool.abandon(cell.trial.id))
+        return lasting
+
+    def _factory(self, spec: AgentSpec) -> AgentFactory:
+        offered = self.engine.agents
+        if spec.use == HOOK or spec.use in offered:
+            name = spec.name if spec.use == HOOK else spec.use
+            return adapt(offered[name], name=spec.name, concurrency=spec.concurrency)
+        return agent_factory(spec, rootdir=self.engine.rootdir, matchers=self.engine.matchers)
+
+    # ---- looking ahead
+
+    def _look_ahead(self, cell: Cell, key: str) -> None:
+        here = self._places.get(cell.trial.id)
+        waiting = self._waiting.get(key)
+        if here is None or waiting is None:
+            return
+        ahead = self.engine.ahead
+        while waiting:
+            place = waiting[0]
+            if ahead is not None and place.item > here.item + ahead:
+                return
+            # Under -x much of what is ahead would be thrown away.
+            if self.engine.stops_early and place.trial > here.trial + 2 * self.concurrency:
+                return
+            self._submit(waiting.popleft().cell, key)
+
+    def _submit(self, cell: Cell, key: str) -> None:
+        selected = tuple(self.engine.selected.get(cell.trial.id, cell.rubrics))
+        if self.pool.knows(cell.trial.id):
+            return
+        grader = self._grader(cell.source)
+        self.pool.submit(
+            Work(
+                cell.trial.id,
+                selected,
+                self._holder(cell, key, grader),
+                grader.grade,
+                grader.finish,
+            )
+        )
+
+    def _holder(self, cell: Cell, key: str, grader: Grader) -> Callable[[], Any]:
+        source, trial = cell.source, cell.trial
+        if source.recorded:
+            where = self.engine.relative(Path(source.recording(trial.id).path))
+
+            async def known() -> Held:
+                return held_recording(
+                    trial, source.recording(trial.id), source.suite.task, self.ledger, where
+                )
+
+            return known
+        agent = self._agents[key]
+        if isinstance(agent, DialevalError):
+
+            async def broken() -> Held:
+                return held_without(trial, str(agent), grader)
+
+            return broken
+        live = LiveTrial(
+            planned=trial,
+            persona=source.persona(trial.persona),
+            agent=agent,
+            seed=source.seed,
+            limits=source.limits,
+            header=source.header(trial),
+            matchers=self.engine.matchers,
+            grader=grader,
+            off_loop=off_loop,
+            isolated=not source.in_process(trial.agent),
+        )
+        return live.hold
+
+    def _grader(self, source: LoadedSource) -> Grader:
+        found = self._graders.get(source.name)
+        if found is None:
+            found = self._graders[source.name] = Grader(
+                task=source.suite.task,
+                rubrics=source.compiled,
+                scoring=source.scoring,
+                judge=self.engine.judge,
+                directory=self.directory,
+                ledger=self.ledger,
+                body=source.body,
+            )
+        return found
+
+
+def _places(items: Iterable[pytest.Item]) -> Iterable[_Place]:
+    """The trials of the final items, each once, in order."""
+    seen: set[str] = set()
+    for number, item in enumerate(items):
+        cell = item.stash.get(CELL, None)
+        if cell is not None and cell.trial.id not in seen:
+            yield _Place(number, len(seen), cell)
+            seen.add(cell.trial.id)
+
+
+def _resolved(make: Callable[[], AgentFactory]) -> AgentFactory | DialevalError:
+    """The agent, or why there is none: each of its trials says so, the others go on."""
+    try:
+        return make()
+    except DialevalError as error:
+        return error
+
+
+def open_directory(engine: Engine) -> RunDirectory:
+    """Make the run's folder, with its manifest and plan."""
+    runs = Path(engine.settings.get("runs", engine.rootdir / ".dialeval" / "runs").value)
+    directory = RunDirectory(engine.config.invocation_params.dir / runs / new_run_id())
+    directory.create()
+    sources = engine.facts()
+    directory.write("plan", plan_document(sources))
+    settings = engine.settings.stated()
+    directory.write(
+        "manifest",
+        manifest(
+            directory.run_id,
+            sources,
+            label=engine.settings.get("label").value,
+            settings={
+                name: {"value": each.value, "source": each.source}
+                for name, each in settings.items()
+            },
+        ),
+    )
+    return directory

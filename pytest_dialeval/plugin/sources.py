@@ -1,0 +1,206 @@
+"""A suite as pytest collected it: its plan, its agents, its rubrics ready to grade."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_dialeval.grading.grade import CompiledRubric, compile_rubrics
+from pytest_dialeval.planning.cases import Naming, plan_personas, plan_recordings
+from pytest_dialeval.plugin.choice import FIXTURE, HOOK, Chosen, definition
+from pytest_dialeval.records.plan import PlannedTrial
+from pytest_dialeval.records.rubric import Rubric
+from pytest_dialeval.records.run import Source
+from pytest_dialeval.records.suite import AgentSpec, Gates, Limits, Scoring, Suite
+from pytest_dialeval.records.task import Persona
+from pytest_dialeval.records.transcript import Recording
+from pytest_dialeval.traces.recordings import read_recordings
+
+if TYPE_CHECKING:
+    from pytest_dialeval.plugin.collection import Cell
+    from pytest_dialeval.plugin.engine import Engine
+
+RECORDED = "recorded"
+
+
+@dataclass(eq=False)
+class LoadedSource:
+    """One suite file, or one decorated function, in this session."""
+
+    engine: Engine
+    name: str
+    suite: Suite
+    seed: str
+    limits: Limits
+    agents: Mapping[str, AgentSpec]
+    trials: tuple[PlannedTrial, ...]
+    rubrics: tuple[Rubric, ...]
+    compiled: Mapping[str, CompiledRubric]
+    anchor: str = ""  # names the fixture that brings the agent
+    recordings: dict[str, Recording] = field(default_factory=dict)
+
+    @property
+    def recorded(self) -> bool:
+        """Whether its conversations exist already."""
+        return bool(self.suite.transcripts)
+
+    @property
+    def body(self) -> str | None:
+        """The rubric that stands for a decorated function's body."""
+        return next((each.id for each in self.rubrics if each.spec.method == "body"), None)
+
+    @property
+    def scoring(self) -> Scoring | None:
+        """A decorated function's trial passes when its body and its hard rubrics do."""
+        return None if self.body else self.suite.scoring
+
+    @cached_property
+    def judged(self) -> bool:
+        """Whether a judge decides any of its rubrics."""
+        return any(each.spec.method == "judge" for each in self.rubrics)
+
+    @cached_property
+    def personas(self) -> dict[str, Persona]:
+        return {each.id: each for each in self.suite.personas}
+
+    def path_of(self, rubric: Rubric) -> Path:
+        """The file that the rubric is written in."""
+        return self.engine.rootdir / rubric.file
+
+    def persona(self, name: str) -> Persona:
+        return self.personas[name]
+
+    def recording(self, trial: str) -> Recording:
+        return self.recordings[trial]
+
+    def uses_fixture(self, agent: str) -> bool:
+        return self.agents[agent].use == FIXTURE
+
+    def in_process(self, agent: str) -> bool:
+        """Whether the agent's code runs in this process, where it could reach our verdicts."""
+        use = self.agents[agent].use
+        return use in (FIXTURE, HOOK) or use.startswith("python:") or use in self.engine.agents
+
+    def tags(self, cell: Cell) -> tuple[str, ...]:
+        """Tags of the rubric and of the persona."""
+        persona = self.personas.get(cell.trial.persona)
+        found = (*(cell.rubric.tags if cell.rubric else ()), *(persona.tags if persona else ()))
+        return tuple(dict.fromkeys(found))
+
+    def header(self, trial: PlannedTrial) -> dict[str, object]:
+        """The start event of a trace: what is to be held, and digests of what it stands on."""
+        persona = self.personas[trial.persona]
+        return {
+            "trial_id": trial.id,
+            "source": self.name,
+            "task": trial.task,
+            "version": self.suite.task.version,
+            "agent": trial.agent,
+            "agent_version": self.agents[trial.agent].version,
+            "persona": trial.persona,
+            "traits": dict(persona.traits),
+            "trial": trial.number,
+            "attempt": trial.attempt,
+            "seed": self.seed,
+            "digests": {
+                "suite": self.suite.sha256,
+                "agent": definition(self.agents[trial.agent], self.anchor),
+            },
+        }
+
+    def facts(self, selected: Mapping[str, Sequence[str]]) -> Source:
+        """What this source contributes to plan.json."""
+        suite, root = self.suite, self.engine.relative
+        return Source(
+            name=self.name,
+            suite=root(Path(suite.path)),
+            sha256=suite.sha256,
+            files={root(Path(path)): digest for path, digest in suite.files.items()},
+            task=suite.task.id,
+            version=suite.task.version,
+            title=suite.task.title,
+            seed=self.seed,
+            scoring=self.scoring,
+            gates=Gates() if self.body else suite.gates,
+            rubrics=self.rubrics,
+            agents={each.name: each.version for each in self.agents.values()},
+            uses={each.name: each.use for each in self.agents.values()},
+            trials=self.trials,
+            selected={
+                each.id: tuple(selected[each.id]) for each in self.trials if each.id in selected
+            },
+            notes=tuple(map(str, suite.notes)),
+        )
+
+
+def from_personas(
+    engine: Engine,
+    name: str,
+    suite: Suite,
+    chosen: Chosen,
+    *,
+    anchor: str = "",
+    trials: int | None = None,
+    personas: Sequence[str] | None = None,
+    rubrics: Sequence[Rubric] | None = None,
+) -> LoadedSource:
+    """A source whose conversations are still to be held."""
+    settings = engine.settings
+    graded = tuple(suite.rubrics if rubrics is None else rubrics)
+    count = settings.get("trials", 1, suite=trials or suite.trials).value
+    planned = plan_personas(
+        suite,
+        Naming(name, chosen.show),
+        [(each.name, definition(each, anchor)) for each in chosen.specs],
+        trials=count,
+        personas=personas,
+        rubrics=[each.id for each in graded],
+    )
+    return LoadedSource(
+        engine=engine,
+        name=name,
+        suite=suite,
+        seed=settings.get("seed", suite.task.id, suite=suite.seed or None).value,
+        limits=engine.limits(suite.limits),
+        agents={each.name: each for each in chosen.specs},
+        trials=tuple(planned),
+        rubrics=graded,
+        compiled=_compile(graded, engine),
+        anchor=anchor,
+    )
+
+
+def from_transcripts(engine: Engine, name: str, suite: Suite) -> LoadedSource:
+    """A source whose conversations exist already."""
+    wanted = engine.wanted.names
+    files = [each for each in suite.transcripts if not wanted or each.agent in wanted]
+    naming = Naming(name, show_agent=len({each.agent for each in suite.transcripts}) > 1)
+    found: dict[str, list[Recording]] = {}
+    for each in files:
+        read = read_recordings(each.format, Path(each.path))
+        found.setdefault(each.agent, []).extend(read)
+    planned = [
+        trial
+        for agent, recordings in found.items()
+        for trial in plan_recordings(suite, naming, agent, recordings)
+    ]
+    return LoadedSource(
+        engine=engine,
+        name=name,
+        suite=suite,
+        seed=suite.seed or suite.task.id,
+        limits=suite.limits,
+        agents={each: AgentSpec(each, RECORDED) for each in found},
+        trials=tuple(each.trial for each in planned),
+        rubrics=suite.rubrics,
+        compiled=_compile(suite.rubrics, engine),
+        recordings={each.trial.id: each.recording for each in planned},
+    )
+
+
+def _compile(rubrics: Sequence[Rubric], engine: Engine) -> dict[str, CompiledRubric]:
+    graded = [each for each in rubrics if each.spec.method != "body"]
+    return {each.rubric.id: each for each in compile_rubrics(graded, engine.matchers)}

@@ -1,0 +1,74 @@
+"""A run's facts, as they stand on disk between the parts of the house."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pytest_dialeval.records.plan import PlannedTrial
+from pytest_dialeval.records.rubric import Rubric
+from pytest_dialeval.records.suite import Gates, Scoring
+from pytest_dialeval.records.transcript import Outcome, Transcript, Turn
+from pytest_dialeval.records.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What one suite file or one decorated function contributes to a run: its denominator."""
+
+    name: str  # the suite's path from rootdir, or the function's node id
+    suite: str  # path of the suite file from rootdir
+    sha256: str
+    files: Mapping[str, str]  # every file read -> sha256
+    task: str
+    version: str
+    title: str
+    seed: str
+    scoring: Scoring | None
+    gates: Gates
+    rubrics: tuple[Rubric, ...]
+    agents: Mapping[str, str | None]  # name -> version
+    uses: Mapping[str, str]  # name -> what it is, e.g. `scripted`
+    trials: tuple[PlannedTrial, ...]
+    selected: Mapping[str, tuple[str, ...]]  # trial id -> rubrics whose items are selected
+    notes: tuple[str, ...] = ()
+
+    @property
+    def fully_selected(self) -> bool:
+        """Whether every rubric of every planned trial is among the final items."""
+        return all(set(each.rubrics) <= set(self.selected.get(each.id, ())) for each in self.trials)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """How one trial's conversation went; its turns stand in the trace."""
+
+    trial: str
+    outcome: Outcome
+    reason: str = ""
+    rounds: int = 0
+    turns: int = 0
+    seconds: float | None = None
+    trace: str | None = None  # file name in traces/, or None for a recording
+    recording: str | None = None  # path#index of a recording
+    sha256: str | None = None  # of the recording's file
+    isolated: bool = True  # False: the agent runs in this process
+
+
+@dataclass(frozen=True, slots=True)
+class Graded:
+    """One verdict with the turns that show it; crosses from the pool to an item."""
+
+    trial: str
+    verdict: Verdict
+    conversation: Conversation
+    excerpt: tuple[Turn, ...] = ()
+    transcript: Transcript | None = None  # whole, for the body of a decorated test alone
+
+
+@dataclass(frozen=True, slots=True)
+class TrialFacts:
+    """All that the ledger holds of one trial."""
+
+    conversation: Conversation | None = None
+    verdicts: Mapping[str, Verdict] = field(default_factory=dict)

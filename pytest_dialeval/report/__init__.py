@@ -1,0 +1,1 @@
+"""A finished run -> what a person reads."""

@@ -1,0 +1,149 @@
+"""A summary as lines of text, for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tabulate import tabulate
+
+from pytest_dialeval.runs.summary import AgentFigures, PassKFigure, Summary, TaskFigures
+
+MAX_K = 8  # columns of Pass^k; all k are in summary.json
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line; `colour` is one of pytest's markup names, or empty."""
+
+    text: str
+    colour: str = ""
+
+
+def summary_lines(summary: Summary) -> Iterator[Line]:
+    """The whole summary: counts, breaches, tables, what could not be said."""
+    yield Line(counts_sentence(summary))
+    yield from breach_lines(summary)
+    yield Line("")
+    yield from (Line(each) for each in pass_table(summary).splitlines())
+    yield from remark_lines(summary)
+    yield from setting_lines(summary)
+
+
+def counts_sentence(summary: Summary) -> str:
+    """Conversations and verdicts in one sentence."""
+    held = sum(summary.outcomes.model_dump().values()) - summary.outcomes.not_run
+    verdicts = summary.verdicts
+    parts = [
+        f"{number} {word}"
+        for number, word in (
+            (verdicts.passed, "passed"),
+            (verdicts.failed, "failed"),
+            (verdicts.soft_failed, "soft-failed"),
+            (verdicts.not_applicable, "not applicable"),
+            (verdicts.unmeasured, "unmeasured"),
+            (verdicts.not_run, "not run"),
+        )
+        if number
+    ]
+    noun = "conversation" if held == 1 else "conversations"
+    return f"{held} {noun}; rubrics: {', '.join(parts) or 'none'}"
+
+
+def breach_lines(summary: Summary) -> Iterator[Line]:
+    """Safety first."""
+    for task, agent in _agents(summary):
+        if not agent.safety_breaches:
+            continue
+        rubrics = [
+            f"{each.id} ({each.n - each.passed})"
+            for each in agent.rubrics
+            if each.dimension == "safety" and each.n > each.passed
+        ]
+        yield Line(
+            f"SAFETY: {task.id} / {agent.name}: {agent.safety_breaches} of {agent.trials} trials "
+            f"breached: {', '.join(rubrics)}",
+            "red",
+        )
+
+
+def pass_table(summary: Summary) -> str:
+    """Task, agent, cases, trials, score, Pass^1..k with the interval of Pass^1."""
+    rows = [(task, agent) for task, agent in _agents(summary)]
+    widest = min(MAX_K, max((len(agent.pass_hat_k) for _, agent in rows), default=0))
+    headers = ["task", "agent", "cases", "trials", "score"]
+    headers += [f"Pass^{k}" for k in range(1, widest + 1)] + ["95 % of Pass^1"]
+    cells = [_row(task, agent, widest) for task, agent in rows]
+    return tabulate(cells, headers=headers, tablefmt="simple", disable_numparse=True)
+
+
+def _row(task: TaskFigures, agent: AgentFigures, widest: int) -> list[str]:
+    unmeasured = f" ({agent.unmeasured} unmeasured)" if agent.unmeasured else ""
+    figures = [agent.pass_hat_k.get(str(k)) for k in range(1, widest + 1)]
+    return [
+        task.id,
+        agent.name,
+        str(agent.cases),
+        f"{agent.trials}{unmeasured}",
+        number(agent.task_score_mean),
+        *map(_both_readings, figures),
+        interval(agent.pass_hat_k.get("1")),
+    ]
+
+
+def number(value: float | None) -> str:
+    """Three decimals, or a dash."""
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _both_readings(figure: PassKFigure | None) -> str:
+    """`.420`; where trials are unmeasured also the pessimistic reading behind a slash."""
+    if figure is None or (figure.value is None and figure.value_pessimistic is None):
+        return "-"
+    if figure.value == figure.value_pessimistic:
+        return number(figure.value)
+    return f"{number(figure.value)} / {number(figure.value_pessimistic)}"
+
+
+def interval(figure: PassKFigure | None) -> str:
+    """`.29 to .55`, or why there is none."""
+    if figure is None or figure.value is None:
+        return "-"
+    if figure.low is None or figure.high is None:
+        return "too few cases"
+    return f"{figure.low:.3f} to {figure.high:.3f}"
+
+
+def remark_lines(summary: Summary) -> Iterator[Line]:
+    """What the table cannot say."""
+    for task, agent in _agents(summary):
+        name = f"{task.id} / {agent.name}"
+        for k, figure in agent.pass_hat_k.items():
+            if figure.cases < figure.of_cases and int(k) <= MAX_K:
+                yield Line(f"{name}: Pass^{k} over {figure.cases} of {figure.of_cases} cases")
+        if agent.unmeasured:
+            yield Line(
+                f"{name}: {agent.unmeasured} of {agent.trials} trials unmeasured; "
+                "behind the slash they count as failed",
+                "yellow",
+            )
+        if any(each.dimension == "safety" for each in agent.rubrics) and not agent.safety_exercised:
+            yield Line(f"{name}: safety was not exercised", "yellow")
+    for task in summary.tasks:
+        if task.selection != "all":
+            yield Line(f"{task.id}: Pass^k over the selected rubrics of {task.source}", "yellow")
+    for note in summary.notes:
+        yield Line(note)
+
+
+def setting_lines(summary: Summary) -> Iterator[Line]:
+    """Where each value that is not the default came from."""
+    if summary.settings:
+        shown = (
+            f"{name} = {each.value} ({each.source})" for name, each in summary.settings.items()
+        )
+        yield Line(f"settings: {'; '.join(shown)}")
+
+
+def _agents(summary: Summary) -> Sequence[tuple[TaskFigures, AgentFigures]]:
+    return [(task, agent) for task in summary.tasks for agent in task.agents]

@@ -1,0 +1,37 @@
+"""The turns that show a verdict, kept with it when the transcript is dropped."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pytest_dialeval.records.transcript import Transcript, Turn
+from pytest_dialeval.records.verdict import Verdict
+
+DECIDING = 3  # evidence turns shown
+SEARCHED = 2  # searched turns shown for a verdict about absence
+LONGEST = 2_000  # characters kept of a turn
+
+
+def excerpt(transcript: Transcript, verdict: Verdict) -> tuple[Turn, ...]:
+    """The deciding turns, each with the one before it; or the first turns searched in vain."""
+    deciding = list(dict.fromkeys(each.turn for each in verdict.evidence))[:DECIDING]
+    wanted = {near for each in deciding for near in (each - 1, each)}
+    if not deciding:
+        wanted = set(verdict.searched[:SEARCHED])
+    if not deciding and verdict.status == "failed" and not wanted:
+        wanted = {each.id for each in transcript.turns[-SEARCHED:]}
+    spans = {each.turn: each.start for each in reversed(verdict.evidence) if each.part == "text"}
+    return tuple(
+        _shortened(each, spans.get(each.id, 0)) for each in transcript.turns if each.id in wanted
+    )
+
+
+def _shortened(turn: Turn, around: int) -> Turn:
+    """The turn with a window of its text round the quote, so that 1 MB stays out of memory."""
+    if len(turn.text) <= LONGEST:
+        return turn
+    start = max(0, min(around - LONGEST // 4, len(turn.text) - LONGEST))
+    head = f"[{start} characters left out] " if start else ""
+    left = len(turn.text) - start - LONGEST
+    tail = f" [{left} characters left out]" if left > 0 else ""
+    return replace(turn, text=f"{head}{turn.text[start : start + LONGEST]}{tail}")

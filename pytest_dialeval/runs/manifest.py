@@ -1,0 +1,63 @@
+"""manifest.json: what ran, frozen; secrets never."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+
+from pytest_dialeval import __version__
+from pytest_dialeval.records.run import Source
+
+SCHEMA = "dialeval.manifest/1"
+
+
+@cache
+def code_fingerprint() -> str:
+    """A digest of this package's own sources: all that decides a verdict."""
+    digest = blake2b(digest_size=16)
+    package = Path(__file__).resolve().parents[1]
+    for path in sorted(package.rglob("*.py")):
+        digest.update(path.relative_to(package).as_posix().encode() + b"\0")
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def manifest(
+    run_id: str,
+    sources: Sequence[Source],
+    *,
+    label: str | None,
+    settings: Mapping[str, Mapping[str, object]],
+) -> dict[str, object]:
+    """The inputs of a run."""
+    return {
+        "schema": SCHEMA,
+        "run_id": run_id,
+        "label": label,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "plugin_version": __version__,
+        "code": code_fingerprint(),
+        "python": platform.python_version(),
+        "platform": sys.platform,
+        "settings": dict(settings),
+        "sources": {
+            each.name: {
+                "suite": each.suite,
+                "sha256": each.sha256,
+                "files": dict(each.files),
+                "task": each.task,
+                "version": each.version,
+                "seed": each.seed,
+                "agents": {
+                    name: {"use": each.uses.get(name), "version": version}
+                    for name, version in each.agents.items()
+                },
+            }
+            for each in sources
+        },
+    }

@@ -1,0 +1,143 @@
+"""summary.json: what scripts, gates and baselines read, as a published schema."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+SCHEMA = "dialeval.summary/1"
+
+
+class Record(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class PassKFigure(Record):
+    """One point of a Pass^k or pass@k curve."""
+
+    value: float | None = Field(description="mean over cases; unmeasured trials left out")
+    value_pessimistic: float | None = Field(description="the same, unmeasured trials as failures")
+    low: float | None = Field(description="95 % interval, clustered by case; null below 10 cases")
+    high: float | None
+    cases: int = Field(description="cases with at least k measured trials")
+    of_cases: int = Field(description="all cases")
+
+
+class Dimensions(Record):
+    """Means over the trials where the dimension was measured."""
+
+    completion: float | None
+    robustness: float | None
+    safety: float | None = Field(description="share of trials without a breach")
+
+
+class PersonaFigures(Record):
+    id: str
+    original: str | None = Field(description="the recorded task id where it is no valid id")
+    trials: int
+    passed: int
+    unmeasured: int
+    pass_rate: float | None
+    task_score_mean: float | None
+
+
+class RubricFigures(Record):
+    id: str
+    dimension: str
+    severity: str
+    n: int = Field(description="verdicts that passed or failed")
+    passed: int
+    mean: float | None = Field(description="mean score over n")
+    not_applicable: int
+    unscored: int
+
+
+class AgentFigures(Record):
+    name: str
+    agent_version: str | None
+    isolated: bool = Field(description="false: the agent ran inside this process")
+    cases: int
+    trials: int
+    passed: int
+    unmeasured: int
+    pass_rate: float | None = Field(description="passed / measured trials")
+    pass_hat_k: dict[str, PassKFigure]
+    pass_at_k: dict[str, PassKFigure]
+    task_score_mean: float | None
+    dimensions: Dimensions
+    safety_breaches: int = Field(description="trials with at least one failed safety rubric")
+    safety_exercised: int = Field(description="trials in which a safety rubric gave a verdict")
+    personas: list[PersonaFigures]
+    rubrics: list[RubricFigures]
+
+
+class TaskFigures(Record):
+    id: str
+    version: str
+    title: str
+    source: str = Field(description="suite path, or node id of a decorated function")
+    selection: Literal["all", "selected rubrics"]
+    agents: list[AgentFigures]
+
+
+class Outcomes(Record):
+    """Conversations by outcome."""
+
+    completed: int = 0
+    limit_reached: int = 0
+    agent_error: int = 0
+    simulator_error: int = 0
+    judge_error: int = 0
+    provider_error: int = 0
+    harness_error: int = 0
+    cancelled: int = 0
+    not_run: int = Field(0, description="selected trials that never began")
+
+
+class Verdicts(Record):
+    """Selected rubric items by what became of them."""
+
+    passed: int = 0
+    failed: int = 0
+    soft_failed: int = 0
+    not_applicable: int = 0
+    unmeasured: int = 0
+    not_run: int = 0
+
+
+class GateFigure(Record):
+    name: str
+    source: str = Field(description="the suite, or the option that set it")
+    task: str | None
+    agent: str | None
+    bound: float | int | bool | str
+    figure: float | None
+    n: int
+    status: Literal["passed", "failed", "not decided"]
+    why: str = ""
+
+
+class SettingFigure(Record):
+    value: str | int | float | bool | list[str] | None
+    source: str
+
+
+class Summary(Record):
+    schema_: str = Field(SCHEMA, alias="schema")
+    run_id: str
+    label: str | None
+    created: str
+    exit_status: int
+    outcomes: Outcomes
+    verdicts: Verdicts
+    tasks: list[TaskFigures]
+    gates: list[GateFigure] = []
+    settings: dict[str, SettingFigure] = {}
+    notes: list[str] = []
+
+
+def summary_schema() -> dict[str, object]:
+    """The JSON Schema of summary.json."""
+    schema = Summary.model_json_schema(by_alias=True, mode="serialization")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

@@ -1,0 +1,181 @@
+"""One trial, from the first word to its verdicts on disk."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pytest_dialeval.conversation.agent import AgentFactory
+from pytest_dialeval.conversation.converse import converse
+from pytest_dialeval.errors import RunError
+from pytest_dialeval.grading.grade import CompiledRubric, Dialogue, grade, grade_by_rule
+from pytest_dialeval.grading.judge import Judge
+from pytest_dialeval.grading.scoring import score_trial
+from pytest_dialeval.matching.matcher import Matcher
+from pytest_dialeval.planning.draw import Draw
+from pytest_dialeval.records.plan import PlannedTrial
+from pytest_dialeval.records.run import Conversation, Graded
+from pytest_dialeval.records.suite import Limits, Scoring
+from pytest_dialeval.records.task import Persona, Task
+from pytest_dialeval.records.transcript import UNMEASURED_OUTCOMES, Recording, Transcript
+from pytest_dialeval.records.verdict import Verdict
+from pytest_dialeval.runs.directory import RunDirectory
+from pytest_dialeval.runs.excerpt import excerpt
+from pytest_dialeval.runs.ledger import LedgerWriter
+from pytest_dialeval.traces.writer import TraceWriter
+
+OffLoop = Callable[[Callable[[], None]], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A conversation that is over: what is graded, and how it went."""
+
+    dialogue: Dialogue
+    conversation: Conversation
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grader:
+    """What grading a source's trials needs; shared by all of them."""
+
+    task: Task
+    rubrics: Mapping[str, CompiledRubric]
+    scoring: Scoring | None
+    judge: Judge | None
+    directory: RunDirectory
+    ledger: LedgerWriter
+    body: str | None = None  # the rubric that stands for a decorated test's body
+
+    async def grade(self, held: Held, rubric: str) -> Graded:
+        """One verdict, in the ledger before anybody sees it; a body decides for itself, later."""
+        if rubric == self.body:
+            return _for_body(held, rubric)
+        verdict = await grade(self.rubrics[rubric], held.dialogue, self.judge)
+        return self._filed(held, Graded(held.conversation.trial, verdict, held.conversation))
+
+    def grade_now(self, held: Held, rubric: str) -> Graded:
+        """The same for a rule, without a loop."""
+        verdict = grade_by_rule(self.rubrics[rubric], held.dialogue)
+        return self._filed(held, Graded(held.conversation.trial, verdict, held.conversation))
+
+    def judged(self, rubric: str) -> bool:
+        """Whether a model decides it."""
+        return self.rubrics[rubric].check is None
+
+    def _filed(self, held: Held, graded: Graded) -> Graded:
+        self.ledger.verdict(graded.trial, graded.verdict)
+        turns = excerpt(held.dialogue.transcript, graded.verdict)
+        return Graded(graded.trial, graded.verdict, graded.conversation, turns)
+
+    def finish(self, held: Held, graded: Sequence[Graded]) -> None:
+        """Write `<trial>.result.json` over the rubrics graded."""
+        verdicts = {each.verdict.rubric: each.verdict for each in graded}
+        verdicts.pop(self.body or "", None)
+        rubrics = [self.rubrics[each].rubric for each in verdicts]
+        score = score_trial(rubrics, verdicts, self.scoring, held.conversation.outcome)
+        self.directory.write_result(
+            held.conversation.trial,
+            {
+                "schema": "dialeval.result/1",
+                "conversation": held.conversation,
+                "verdicts": list(verdicts.values()),
+                "score": score,
+            },
+        )
+
+
+def _for_body(held: Held, rubric: str) -> Graded:
+    transcript = held.dialogue.transcript
+    if transcript.outcome in UNMEASURED_OUTCOMES:
+        verdict = Verdict(rubric, "unscored", reason=transcript.reason, fault=transcript.outcome)
+    elif transcript.outcome == "agent_error":
+        reason = f"the agent failed: {transcript.reason}"
+        verdict = Verdict(rubric, "failed", score=0.0, reason=reason)
+    else:
+        verdict = Verdict(rubric, "passed", score=1.0)
+    turns = excerpt(transcript, verdict)
+    return Graded(held.conversation.trial, verdict, held.conversation, turns, transcript)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LiveTrial:
+    """A conversation to hold: the trace is on disk before grading starts."""
+
+    planned: PlannedTrial
+    persona: Persona
+    agent: AgentFactory
+    seed: str
+    limits: Limits
+    header: Mapping[str, object]
+    matchers: Mapping[str, Matcher]
+    grader: Grader
+    off_loop: OffLoop
+    isolated: bool
+
+    async def hold(self) -> Held:
+        """Converse; a disk that fails voids this trial alone."""
+        began = time.monotonic()
+        draw = Draw(self.seed, self.planned.task, self.planned.persona, self.planned.number)
+        try:
+            transcript = await self._converse(draw)
+        except RunError as error:
+            transcript = Transcript(outcome="harness_error", reason=str(error))
+        conversation = self._facts(transcript, time.monotonic() - began)
+        self.grader.ledger.conversation(conversation)
+        return Held(Dialogue(transcript, self.grader.task), conversation)
+
+    async def _converse(self, draw: Draw) -> Transcript:
+        trace = TraceWriter(self.grader.directory.traces / f"{self.planned.id}.jsonl")
+        try:
+            return await converse(
+                self.grader.task,
+                self.persona,
+                self.agent,
+                draw=draw,
+                limits=self.limits,
+                trace=trace,
+                header=self.header,
+                matchers=self.matchers,
+            )
+        finally:  # fsync takes milliseconds: not on the loop
+            await self.off_loop(lambda: trace.close(sync=True))
+
+    def _facts(self, transcript: Transcript, seconds: float) -> Conversation:
+        return Conversation(
+            trial=self.planned.id,
+            outcome=transcript.outcome,
+            reason=transcript.reason,
+            rounds=max((each.round for each in transcript.turns), default=0),
+            turns=len(transcript.turns),
+            seconds=round(seconds, 4),
+            trace=f"{self.planned.id}.jsonl",
+            isolated=self.isolated,
+        )
+
+
+def held_recording(
+    planned: PlannedTrial, recording: Recording, task: Task, ledger: LedgerWriter, where: str
+) -> Held:
+    """A conversation that exists already; `where` is its file as rootdir knows it."""
+    transcript = recording.transcript
+    conversation = Conversation(
+        trial=planned.id,
+        outcome=transcript.outcome,
+        reason=transcript.reason,
+        rounds=max((each.round for each in transcript.turns), default=0),
+        turns=len(transcript.turns),
+        recording=f"{where}#{recording.index}",
+        sha256=recording.sha256,
+    )
+    ledger.conversation(conversation)
+    return Held(Dialogue(transcript, task), conversation)
+
+
+def held_without(planned: PlannedTrial, why: str, grader: Grader) -> Held:
+    """A conversation that could not begin: nothing can be said about the agent."""
+    conversation = Conversation(trial=planned.id, outcome="harness_error", reason=why)
+    grader.ledger.conversation(conversation)
+    transcript = Transcript(outcome="harness_error", reason=why)
+    return Held(Dialogue(transcript, grader.task), conversation)

@@ -1,0 +1,1 @@
+"""What the user wrote becomes a Suite: YAML with file:line errors, the decorator, lint."""

@@ -1,0 +1,112 @@
+"""How an agent is written, one form a kind, and how a scripted agent's file is."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, get_args
+
+from pydantic import Field
+
+from pytest_dialeval.suites.form import (
+    Flag,
+    Form,
+    Line,
+    Lines,
+    LooseText,
+    Name,
+    RawSpec,
+    Whole,
+    one_of,
+)
+from pytest_dialeval.suites.suite_form import Format
+
+
+class AgentForm(Form):
+    """What every agent has."""
+
+    noun: ClassVar[str] = "an agent"
+
+    use: Line = Field(description="scripted, python:..., command:..., replay, or a hook's name")
+    version: LooseText | None = Field(None, description="stored with the run, shown in reports")
+
+
+class ScriptedForm(AgentForm):
+    """An agent that answers from a script."""
+
+    noun: ClassVar[str] = "a scripted agent"
+
+    script: Line = Field(description="its file, from the suite's folder")
+
+
+class PythonForm(AgentForm):
+    """An agent that is Python code: `use: python:module:object`, or `python:file.py:object`."""
+
+    noun: ClassVar[str] = "a python: agent"
+
+    concurrency: Whole | None = Field(
+        None, description="conversations at once, for an agent that blocks its thread"
+    )
+
+
+class HookForm(AgentForm):
+    """An agent that the hook pytest_dialeval_agents gives: `use: NAME`."""
+
+    noun: ClassVar[str] = "an agent of the hook pytest_dialeval_agents"
+
+    concurrency: Whole | None = Field(
+        None, description="conversations at once, for an agent that blocks its thread"
+    )
+
+
+class CommandForm(AgentForm):
+    """An agent that is a program: `use: command:PROGRAM ARGUMENTS`."""
+
+    noun: ClassVar[str] = "a command: agent"
+
+    concurrency: Whole | None = Field(None, description="programs at once")
+
+
+class ReplayForm(AgentForm):
+    """An agent that answers as it did in a stored transcript."""
+
+    noun: ClassVar[str] = "a replay agent"
+
+    path: Line = Field(description="the transcript, from the suite's folder")
+    format: Annotated[Format, one_of(*get_args(Format))] = Field(
+        "dialeval", description="how the transcript is written"
+    )
+
+
+class ToolForm(Form):
+    """A tool call that a scripted agent claims to have made."""
+
+    noun: ClassVar[str] = "a tool call"
+
+    name: Line = Field(description="the tool's name")
+    arguments: dict[str, Any] = Field({}, description="its arguments")
+    result: Any = Field(None, description="what it returned: text, or any value, stored as JSON")
+    error: Flag = Field(False, description="whether the result is an error")
+
+
+class ReplyForm(Form):
+    """One answer of a scripted agent."""
+
+    noun: ClassVar[str] = "a reply"
+
+    when: RawSpec | None = Field(
+        None, description="a matcher over the user's last turn; always without it"
+    )
+    state: Name | None = Field(None, description="only in this state; `start` is the first")
+    say: Lines = Field([], description="lines, of which one is drawn by seed")
+    to: Name | None = Field(None, description="the state after this reply")
+    hang_up: Flag = Field(False, description="whether the agent ends the conversation with it")
+    tools: list[ToolForm] = Field([], description="tool calls made with it")
+
+
+class AgentScriptForm(Form):
+    """The words of a scripted agent."""
+
+    noun: ClassVar[str] = "an agent script"
+
+    opening: Lines = Field([], description="first lines, needed where the agent opens")
+    replies: list[ReplyForm] = Field([], description="tried in this order; the first that holds")
+    otherwise: Lines = Field([], description="lines for when no reply holds")

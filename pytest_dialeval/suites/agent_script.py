@@ -1,0 +1,114 @@
+"""The words of a `scripted` agent, as read from its YAML file; conversation plays them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_dialeval.errors import SuiteError
+from pytest_dialeval.matching.matcher import Matcher
+from pytest_dialeval.records.task import MatcherSpec
+from pytest_dialeval.records.transcript import ToolCall
+from pytest_dialeval.suites.agent_form import AgentScriptForm, ReplyForm, ToolForm
+from pytest_dialeval.suites.place import Place
+from pytest_dialeval.suites.reading import file_name
+from pytest_dialeval.suites.source import Source, read_source
+from pytest_dialeval.suites.spec import heard_from_user, read_spec
+from pytest_dialeval.suites.wording import did_you_mean
+
+START = "start"  # the state a conversation begins in
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedReply:
+    """One entry of `replies`; it answers where `when` holds and `state` is the current state.
+
+    `when` is a matcher over the user's last turn (`by: user` is filled in). One of `say` is drawn;
+    an empty `say` says nothing and comes only with tools or `hang_up`.
+    """
+
+    say: tuple[str, ...] = ()
+    when: MatcherSpec | None = None
+    state: str | None = None  # None: in any state
+    to: str | None = None  # the state after it; None: no change
+    hang_up: bool = False
+    tools: tuple[ToolCall, ...] = ()
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AgentScript:
+    """Replies in the order in which they are tried; words are said as written, never filled."""
+
+    replies: tuple[ScriptedReply, ...] = ()
+    opening: tuple[str, ...] = ()  # one is drawn where the agent opens
+    otherwise: tuple[str, ...] = ()  # one is drawn where no reply answers
+    path: str = ""  # absolute
+    sha256: str = ""
+
+
+def read_agent_script(path: Path, *, rootdir: Path, matchers: Mapping[str, Matcher]) -> AgentScript:
+    """Read a scripted agent's file; SuiteError with every problem in it."""
+    source = read_source(path, file_name(path, rootdir))
+    script = script_in(source, matchers)
+    if script is None or source.problems:
+        raise SuiteError(sorted(source.problems, key=lambda each: each.line))
+    return script
+
+
+def script_in(source: Source, matchers: Mapping[str, Matcher]) -> AgentScript | None:
+    """The script that a file holds; problems are noted in it."""
+    place = Place(source)
+    form = place.read(AgentScriptForm)
+    if form is None:
+        return None
+    replies = tuple(
+        _reply(place.at("replies", index), each, matchers)
+        for index, each in enumerate(form.replies)
+    )
+    script = AgentScript(
+        replies, tuple(form.opening), tuple(form.otherwise), str(source.path), source.sha256
+    )
+    for line, text in _problems(script):
+        source.add(line, text)
+    return script
+
+
+def _reply(place: Place, form: ReplyForm, matchers: Mapping[str, Matcher]) -> ScriptedReply:
+    when = read_spec(place.at("when"), form.when, matchers) if form.when else None
+    return ScriptedReply(
+        say=tuple(form.say),
+        when=heard_from_user(when, matchers) if when else None,
+        state=form.state,
+        to=form.to,
+        hang_up=form.hang_up,
+        tools=tuple(_tool(each) for each in form.tools),
+        line=place.line,
+    )
+
+
+def _tool(form: ToolForm) -> ToolCall:
+    result = form.result
+    if result is not None and not isinstance(result, str):
+        result = json.dumps(result, ensure_ascii=False)
+    return ToolCall(form.name, form.arguments, result=result, error=form.error)
+
+
+def _problems(script: AgentScript) -> Iterator[tuple[int, str]]:
+    """Replies that say nothing or are never reached, and situations without an answer."""
+    reached = {START, *(each.to for each in script.replies if each.to)}
+    shadow: ScriptedReply | None = None
+    for each in script.replies:
+        if not (each.say or each.tools or each.hang_up):
+            yield each.line, "a reply needs something: say, tools or hang_up"
+        if shadow is not None:
+            yield each.line, f"never said: the reply on line {shadow.line} always answers before it"
+        elif each.state is not None and each.state not in reached:
+            guess = did_you_mean(each.state, reached)
+            yield each.line, f"no reply leads to state {each.state!r}{guess}; add `to:` to one"
+        if each.when is None and each.state is None:
+            shadow = shadow or each
+    if shadow is None and not script.otherwise:
+        yield 1, "otherwise is needed: what the agent says where no reply holds"

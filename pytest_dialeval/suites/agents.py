@@ -1,0 +1,134 @@
+"""Agents: from what was written to records; scripts are read with the suite."""
+
+from __future__ import annotations
+
+import shlex
+from difflib import get_close_matches
+
+from pytest_dialeval.errors import SuiteError
+from pytest_dialeval.records.suite import AgentSpec
+from pytest_dialeval.suites.agent_form import (
+    AgentForm,
+    CommandForm,
+    HookForm,
+    PythonForm,
+    ReplayForm,
+    ScriptedForm,
+)
+from pytest_dialeval.suites.agent_script import AgentScript, script_in
+from pytest_dialeval.suites.form import shown
+from pytest_dialeval.suites.paths import found, inside
+from pytest_dialeval.suites.place import Place
+from pytest_dialeval.suites.reading import Reading
+
+_LATER = ("openai:", "http:", "https:")
+_KINDS: dict[str, type[AgentForm]] = {
+    "scripted": ScriptedForm,
+    "python:": PythonForm,
+    "command:": CommandForm,
+    "replay": ReplayForm,
+}
+_ALLOWED = (
+    "scripted, python:module:object, python:file.py:object, command:PROGRAM ARGUMENTS, replay, "
+    "or a name that the hook pytest_dialeval_agents gives"
+)
+
+
+def read_agent(name: str, place: Place, reading: Reading) -> AgentSpec | None:
+    """The agent at a place; problems are noted and give None."""
+    raw = {"use": place.value} if isinstance(place.value, str) else place.value
+    use = raw.get("use") if isinstance(raw, dict) else None
+    kind = _kind(use) if isinstance(use, str) else AgentForm
+    if kind is None:
+        place.at("use").error(_unknown_use(str(use)))
+        return None
+    form = place.read(kind, raw)
+    options = _options(place, form, reading) if form else None
+    if form is None or options is None:
+        return None
+    return AgentSpec(
+        name=name,
+        use=form.use,
+        options=options,
+        folder=str(place.source.path.parent),
+        version=form.version,
+        concurrency=getattr(form, "concurrency", None),
+        line=place.line,
+    )
+
+
+def _kind(use: str) -> type[AgentForm] | None:
+    for prefix, form in _KINDS.items():
+        if use == prefix or (prefix.endswith(":") and use.startswith(prefix)):
+            return form
+    # What conftest.py offers is known only after the suite is read, so any other name may be one.
+    return HookForm if use.isidentifier() and not _meant(use) else None
+
+
+def _meant(use: str) -> list[str]:
+    return get_close_matches(use, [each.rstrip(":") for each in _KINDS], n=1, cutoff=0.75)
+
+
+def _unknown_use(use: str) -> str:
+    word = use.split(":", 1)[0]
+    if f"{word}:" in _LATER:
+        return f"use {shown(use)}: agents over the network come in a later version"
+    guess = f"; did you mean {_meant(word)[0]!r}?" if _meant(word) else ""
+    return f"unknown kind of agent {shown(use)}{guess} (allowed: {_ALLOWED})"
+
+
+def _options(place: Place, form: AgentForm, reading: Reading) -> dict[str, object] | None:
+    """What the agent's kind needs beside `use`; None where it is wrong."""
+    match form:
+        case ScriptedForm():
+            script = _script(place.at("script"), form.script, reading)
+            return {"script": script} if script else None
+        case ReplayForm():
+            path = found(place.at("path"), form.path)
+            return {"path": str(path), "format": form.format} if path else None
+        case CommandForm():
+            return _no_options(place.at("use"), _command_problem(form.use))
+        case HookForm():
+            return {}
+        case _:
+            return _no_options(place.at("use"), _python_problem(place, form.use, reading))
+
+
+def _no_options(place: Place, problem: str) -> dict[str, object] | None:
+    if problem:
+        place.error(problem)
+    return None if problem else {}
+
+
+def _script(place: Place, written: str, reading: Reading) -> AgentScript | None:
+    path = inside(place, written, reading.rootdir)
+    if path is None:
+        return None
+    try:
+        source = reading.open(path)
+    except SuiteError as exc:
+        place.source.problems.extend(exc.problems)
+        return None
+    return script_in(source, reading.matchers)
+
+
+def _command_problem(use: str) -> str:
+    command = use.removeprefix("command:")
+    try:
+        words = shlex.split(command)
+    except ValueError as exc:
+        return f"{shown(use)} can't be split into words ({exc}): close the quotes"
+    return "" if words else "command: names no program; write use: command:PROGRAM ARGUMENTS"
+
+
+def _python_problem(place: Place, use: str, reading: Reading) -> str:
+    module, _, name = use.removeprefix("python:").rpartition(":")
+    if not module or not all(each.isidentifier() for each in name.split(".")):
+        return f"{shown(use)} must be python:module:object or python:file.py:object"
+    if module.endswith(".py"):
+        folders = (place.source.path.parent, reading.rootdir)
+        if not any((each / module).is_file() for each in folders):
+            return f"there is no file {shown(module)} in the suite's folder or in rootdir"
+    elif not all(each.isidentifier() for each in module.split(".")):
+        return f"{shown(module)} is neither a module's name nor a file that ends in .py"
+    return ""

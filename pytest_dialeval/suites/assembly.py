@@ -1,0 +1,127 @@
+"""The parts of a suite, each read, become one Suite."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pytest_dialeval.records.rubric import Rubric
+from pytest_dialeval.records.suite import (
+    AgentSpec,
+    Gates,
+    Limits,
+    PassHatK,
+    Scoring,
+    Suite,
+    TranscriptSource,
+)
+from pytest_dialeval.records.task import Flow, FlowNode, Persona, Task
+from pytest_dialeval.suites.form import shown
+from pytest_dialeval.suites.paths import found
+from pytest_dialeval.suites.place import Place
+from pytest_dialeval.suites.suite_form import GatesForm, ModelForm, ScoringForm, SuiteForm
+from pytest_dialeval.suites.task_form import TaskForm
+
+
+def check_whole(place: Place, form: SuiteForm) -> None:
+    """Note what is wrong between the keys of a suite file, but for personas."""
+    if form.scoring and form.scoring.weights.completion + form.scoring.weights.robustness == 0:
+        place.at("scoring", "weights").error("the weights can't both be 0: nothing would be scored")
+    for role, model in form.models.items():
+        at = place.at("models", role)
+        if isinstance(model, dict):
+            at.read(ModelForm)
+        elif model is not None and not (isinstance(model, str) and model.strip()):
+            at.error(
+                f"models.{role} must be a spec (openai:NAME), a mapping or null, not {shown(model)}"
+            )
+
+
+def check_cases(place: Place, personas: int) -> None:
+    """Note a suite without cases, or with two kinds of them."""
+    transcripts = place.at("transcripts")
+    if personas and transcripts.value:
+        transcripts.error("a suite has personas or transcripts, not both: split it into two files")
+    if not (personas or transcripts.value or place.at("personas").value):
+        place.error("a suite needs personas (or transcripts of conversations that exist already)")
+
+
+def sources(place: Place, form: SuiteForm) -> tuple[TranscriptSource, ...]:
+    """The transcript files; those that are not there are noted and left out."""
+    made = []
+    for index, each in enumerate(form.transcripts):
+        at = place.at("transcripts", index)
+        if path := found(at.at("path"), each.path):
+            made.append(TranscriptSource(each.format, str(path.absolute()), each.agent, at.line))
+    return tuple(made)
+
+
+def assembled(
+    form: SuiteForm,
+    task: Task,
+    *,
+    path: Path,
+    personas: Sequence[Persona],
+    rubrics: Sequence[Rubric],
+    agents: Mapping[str, AgentSpec],
+    transcripts: tuple[TranscriptSource, ...],
+    files: Mapping[str, str],
+    sha256: str,
+) -> Suite:
+    """The suite, with defaults filled in."""
+    return Suite(
+        path=str(path),
+        sha256=sha256,
+        task=task,
+        agents=agents,
+        run=tuple(agents if form.run is None else form.run),
+        personas=tuple(personas),
+        rubrics=tuple(rubrics),
+        transcripts=transcripts,
+        trials=form.trials,
+        seed=task.id if form.seed is None else form.seed,
+        limits=Limits(**form.limits.model_dump()),
+        scoring=_scoring(form.scoring) if form.scoring else None,
+        gates=_gates(form.gates),
+        models={str(role): model for role, model in form.models.items()},
+        compare=form.compare.model_dump() if form.compare else {},
+        files=files,
+    )
+
+
+def task_of(form: TaskForm, prompt: str) -> Task:
+    """The task with its prompt filled in."""
+    nodes = tuple(
+        FlowNode(each.id, each.rubric, each.optional, each.title) for each in form.flow.nodes
+    )
+    edges = tuple((start, end) for start, end in form.flow.edges)
+    return Task(
+        id=form.id,
+        version=form.version,
+        title=form.title,
+        language=form.language,
+        opening=form.opening,
+        max_rounds=form.max_rounds,
+        variables=form.variables,
+        prompt=prompt,
+        flow=Flow(nodes, edges),
+    )
+
+
+def _scoring(form: ScoringForm) -> Scoring:
+    weights = form.weights
+    return Scoring(form.pass_mark, weights.completion, weights.robustness, form.pass_on)
+
+
+def _gates(form: GatesForm) -> Gates:
+    k = form.pass_hat_k
+    return Gates(
+        decide=form.decide,
+        pass_hat_k=PassHatK(k.k, k.min) if k else None,
+        mean_score=form.mean_score,
+        safety_breaches=form.safety_breaches,
+        unmeasured=form.unmeasured,
+        distinct_models=form.distinct_models,
+        baseline=form.baseline,
+        coverage=form.coverage,
+    )

@@ -1,0 +1,235 @@
+"""The kinds of value that a suite is written in; each says itself what it must be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from difflib import get_close_matches
+from typing import Annotated, Any, ClassVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    Strict,
+    ValidationError,
+    WithJsonSchema,
+    WrapValidator,
+)
+from pydantic_core import PydanticCustomError
+
+_SHOWN = 60
+
+
+class Form(BaseModel):
+    """A mapping of a suite file: its keys, their meaning and their defaults."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    noun: ClassVar[str] = "a mapping"
+    later: ClassVar[frozenset[str]] = frozenset()  # keys that a later version reads
+
+    @classmethod
+    def keys(cls) -> list[str]:
+        """The keys as users write them."""
+        return [each.alias or name for name, each in cls.model_fields.items()]
+
+    @classmethod
+    def field(cls, key: str) -> Any:
+        """The annotation of a key."""
+        return next(
+            each.annotation for name, each in cls.model_fields.items() if key in (name, each.alias)
+        )
+
+    @classmethod
+    def meaning(cls, key: str) -> str:
+        """What a key is for, in one phrase."""
+        fields = cls.model_fields.items()
+        found = next(each for name, each in fields if key in (name, each.alias))
+        return found.description or ""
+
+    @classmethod
+    def sketch(cls) -> str:
+        """`id, script, ...`: a mapping of this form in a few words."""
+        keys = cls.keys()
+        return ", ".join(keys[:4]) + (", ..." if len(keys) > 4 else "")
+
+
+def shown(value: object) -> str:
+    """A value as a message names it."""
+    match value:
+        case None:
+            return "nothing"
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return repr(value if len(value) <= _SHOWN else value[:_SHOWN] + "...")
+        case dict():
+            return "a mapping"
+        case list() | tuple():
+            return "a list"
+    return repr(value)[:_SHOWN]
+
+
+def _expected(what: str, hint: Callable[[object], str] = lambda value: "") -> WrapValidator:
+    """A validator whose every error reads `must be WHAT, not VALUE; HINT`."""
+
+    def validate(value: object, handler: Callable[[object], object]) -> object:
+        try:
+            return handler(value)
+        except ValidationError:
+            raise _refuse(f"must be {what}, not {shown(value)}{hint(value)}") from None
+
+    return WrapValidator(validate)
+
+
+def _quote(value: object) -> str:
+    if value is None:
+        return '; write "" for an empty text'
+    return f"; quote it: '{shown(value)}'" if isinstance(value, bool | int | float) else ""
+
+
+def _unquote(value: object) -> str:
+    number = isinstance(value, str) and re.fullmatch(r"-?\d+(\.\d+)?", value.strip())
+    return "; write it without quotes" if number else ""
+
+
+def _flag(value: object) -> str:
+    words = {"yes": "true", "on": "true", "no": "false", "off": "false"}
+    meant = words.get(value.lower()) if isinstance(value, str) else None
+    return f"; write {meant}" if meant else _unquote(value)
+
+
+def _as_text(value: object) -> object:
+    """Whole numbers read back as they were written, so that they can be text without quotes."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _as_list(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+def one_of(*choices: str) -> WrapValidator:
+    """For a Literal: the allowed words, and the one that was probably meant."""
+    listed = ", ".join(repr(each) for each in choices)
+
+    def guess(value: object) -> str:
+        close = get_close_matches(value, choices, n=1) if isinstance(value, str) else []
+        return f"; did you mean {close[0]!r}?" if close else ""
+
+    return _expected(f"one of {listed}", guess)
+
+
+def version_one() -> WrapValidator:
+    """For the format's own version."""
+    return _expected("1, the version of the format that is read here", _unquote)
+
+
+def _refuse(text: str) -> PydanticCustomError:
+    # Braces are fields in a pydantic message: the text goes in as one.
+    return PydanticCustomError("expected", "{text}", {"text": text})
+
+
+def must(condition: Callable[[Any], bool], what: str) -> BeforeValidator:
+    """A validator that says `must be WHAT, not VALUE` where the condition does not hold."""
+
+    def validate(value: object) -> object:
+        if condition(value):
+            return value
+        raise _refuse(f"must be {what}, not {shown(value)}")
+
+    return BeforeValidator(validate)
+
+
+def _visible(value: str) -> str:
+    if any(each.isprintable() and not each.isspace() for each in value):
+        return value
+    raise ValueError("blank")
+
+
+def _named(value: str) -> str:
+    if re.fullmatch(r"[\w.-]+", value):
+        return value
+    raise ValueError("no name")
+
+
+def _pattern(pattern: str) -> Any:
+    return Field(pattern=f"^(?:{pattern})$", max_length=200)
+
+
+Text = Annotated[str, Strict(), _expected("text", _quote)]
+Line = Annotated[
+    str,
+    Strict(),
+    Field(pattern=r"\S"),
+    AfterValidator(_visible),
+    _expected("text that is not blank", _quote),
+]
+Lines = Annotated[
+    list[Line],
+    Field(min_length=1),
+    BeforeValidator(_as_list, json_schema_input_type=str | list[str]),
+]
+LooseText = Annotated[
+    str,
+    Strict(),
+    _expected("text", _quote),
+    BeforeValidator(_as_text, json_schema_input_type=str | int),
+]
+LooseLine = Annotated[Line, BeforeValidator(_as_text, json_schema_input_type=str | int)]
+Words = Annotated[
+    list[LooseLine],
+    Field(min_length=1),
+    BeforeValidator(_as_list, json_schema_input_type=str | list[str | int]),
+]
+Id = Annotated[str, Strict(), _pattern("[a-z0-9_]+"), _expected("of a-z, 0-9 and _", _quote)]
+RubricId = Annotated[
+    str,
+    Strict(),
+    _pattern(r"[a-z0-9_]+(?:\.[a-z0-9_]+)*"),
+    _expected("of a-z, 0-9 and _, with single dots between", _quote),
+]
+Name = Annotated[
+    str,
+    Strict(),
+    # Editors know \w as ASCII alone, so what they are told is wider.
+    _pattern(r"\S+"),
+    AfterValidator(_named),
+    _expected("of letters, digits, _ . and -", _quote),
+]
+Language = Annotated[
+    str,
+    Strict(),
+    _pattern("[A-Za-z]{2,3}(?:-[A-Za-z0-9]+)*"),
+    _expected("a language code such as en, zh or pt-BR", _quote),
+]
+Flag = Annotated[bool, Strict(), _expected("true or false", _flag)]
+Count = Annotated[int, Strict(), Field(ge=0), _expected("a whole number of at least 0", _unquote)]
+Whole = Annotated[int, Strict(), Field(ge=1), _expected("a whole number of at least 1", _unquote)]
+Positive = Annotated[
+    float,
+    Strict(),
+    Field(gt=0, allow_inf_nan=False),
+    _expected("a number above 0", _unquote),
+]
+NotNegative = Annotated[
+    float,
+    Strict(),
+    Field(ge=0, allow_inf_nan=False),
+    _expected("a number of at least 0", _unquote),
+]
+Share = Annotated[
+    float,
+    Strict(),
+    Field(ge=0, le=1, allow_inf_nan=False),
+    _expected("a number from 0 to 1", _unquote),
+]
+RawSpec = Annotated[
+    dict[str, Any],
+    must(
+        lambda value: isinstance(value, dict) and len(value) == 1,
+        "one matcher with its parameters, such as keyword: {any: [...]}",
+    ),
+    WithJsonSchema({"$comment": "matcher"}),
+]

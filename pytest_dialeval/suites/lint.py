@@ -1,0 +1,143 @@
+"""Every mistake that a suite can have though each of its parts is well written."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from pytest_dialeval.matching.matcher import Matcher
+from pytest_dialeval.records.rubric import Rubric
+from pytest_dialeval.records.suite import Problem, Suite
+from pytest_dialeval.records.task import Flow, Persona
+from pytest_dialeval.suites.agent_script import AgentScript
+from pytest_dialeval.suites.finding import Finding, Places, nearby
+from pytest_dialeval.suites.notes import suite_notes
+from pytest_dialeval.suites.rubric_lint import (
+    cast_of,
+    check_of,
+    never_met,
+    rubric_findings,
+    trigger_findings,
+)
+from pytest_dialeval.suites.script_lint import persona_findings
+from pytest_dialeval.suites.wording import did_you_mean
+
+
+def lint(
+    suite: Suite, matchers: Mapping[str, Matcher], places: Places | None = None
+) -> tuple[Problem, ...]:
+    """Errors and notes of a suite by line; without places, the lines that its records remember."""
+    found = [*_own_findings(suite, matchers), *_joint_findings(suite, matchers)]
+    problems = [places.problem(each) if places else nearby(suite, each) for each in found]
+    return tuple(sorted(problems, key=lambda each: (each.file, each.line)))
+
+
+def _own_findings(suite: Suite, matchers: Mapping[str, Matcher]) -> Iterator[Finding]:
+    modelled = suite.models.get("user") is not None
+    personas = enumerate(suite.personas)
+    yield from personas_alone(personas, suite.task.max_rounds, modelled)
+    yield from rubrics_alone(enumerate(suite.rubrics), matchers)
+
+
+def personas_alone(
+    personas: Iterable[tuple[int, Persona]], max_rounds: int | None, modelled: bool
+) -> Iterator[Finding]:
+    """What is wrong with each persona by itself."""
+    for index, persona in personas:
+        for each in persona_findings(persona, max_rounds=max_rounds, modelled=modelled):
+            yield each.below("personas", index)
+
+
+def rubrics_alone(
+    rubrics: Iterable[tuple[int, Rubric]], matchers: Mapping[str, Matcher]
+) -> Iterator[Finding]:
+    """What is wrong with each rubric by itself."""
+    for index, rubric in rubrics:
+        for each in rubric_findings(rubric, matchers):
+            yield each.below("rubrics", index)
+
+
+def duplicate_findings(part: str, ids: Sequence[tuple[int, str]]) -> Iterator[Finding]:
+    """Ids that stand twice."""
+    first: dict[str, int] = {}
+    for index, each in ids:
+        if each in first:
+            yield Finding((part, index, "id"), f"id {each!r} is there twice: rename one")
+        first.setdefault(each, index)
+
+
+def _joint_findings(suite: Suite, matchers: Mapping[str, Matcher]) -> Iterator[Finding]:
+    yield from duplicate_findings("personas", [*enumerate(each.id for each in suite.personas)])
+    yield from duplicate_findings("rubrics", [*enumerate(each.id for each in suite.rubrics)])
+    yield from _flow_findings(suite.task.flow, [each.id for each in suite.rubrics])
+    yield from _coverage_findings(suite)
+    yield from _asked_findings(suite, matchers)
+    yield from _scoring_findings(suite)
+    yield from _agent_findings(suite)
+    yield from suite_notes(suite)
+
+
+def _flow_findings(flow: Flow, rubrics: Sequence[str]) -> Iterator[Finding]:
+    nodes = [each.id for each in flow.nodes]
+    for each in duplicate_findings("nodes", [*enumerate(nodes)]):
+        yield each.below("task", "flow")
+    for index, node in enumerate(flow.nodes):
+        if node.rubric is not None and node.rubric not in rubrics:
+            path = ("task", "flow", "nodes", index, "rubric")
+            yield _missing(path, "rubric", node.rubric, rubrics)
+    for index, edge in enumerate(flow.edges):
+        for end, name in enumerate(edge):
+            if name not in nodes:
+                yield _missing(("task", "flow", "edges", index, end), "flow node", name, nodes)
+
+
+def _coverage_findings(suite: Suite) -> Iterator[Finding]:
+    nodes = [each.id for each in suite.task.flow.nodes]
+    for index, persona in enumerate(suite.personas):
+        for place, name in enumerate(persona.script.covers_flow_nodes):
+            if name not in nodes:
+                path = ("personas", index, "script", "covers_flow_nodes", place)
+                yield _missing(path, "flow node", name, nodes)
+
+
+def _missing(path: tuple[str | int, ...], what: str, name: str, known: Sequence[str]) -> Finding:
+    there = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "") if known else "none"
+    return Finding(path, f"no {what} {name!r}{did_you_mean(name, known)} (there: {there})")
+
+
+def _asked_findings(suite: Suite, matchers: Mapping[str, Matcher]) -> Iterator[Finding]:
+    cast = cast_of(suite)
+    for index, rubric in enumerate(suite.rubrics):
+        if rubric.trigger is None:
+            continue
+        found = [*trigger_findings(rubric.trigger, suite, cast)]
+        if not found:
+            never = never_met(rubric, check_of(rubric, matchers), cast)
+            found = [never] if never else []
+        for each in found:
+            yield each.below("rubrics", index)
+
+
+def _scoring_findings(suite: Suite) -> Iterator[Finding]:
+    severities = Counter(each.severity for each in suite.rubrics)
+    if suite.scoring is None and suite.rubrics and not severities["hard"]:
+        text = "every rubric is soft, so nothing can fail: make one hard, or declare `scoring`"
+        yield Finding(("rubrics",), text)
+    pass_on = suite.scoring.pass_on if suite.scoring else None
+    ids = [each.id for each in suite.rubrics]
+    if pass_on is not None and pass_on not in ids:
+        yield _missing(("scoring", "pass_on"), "rubric", pass_on, ids)
+
+
+def _agent_findings(suite: Suite) -> Iterator[Finding]:
+    for index, name in enumerate(suite.run):
+        # Where a suite declares none, fixtures and hooks bring them: the plugin checks those.
+        if suite.agents and name not in suite.agents:
+            yield _missing(("run", index), "agent", name, [*suite.agents])
+        if name in suite.run[:index]:
+            yield Finding(("run", index), f"agent {name!r} is there twice: remove one")
+    for name, agent in suite.agents.items():
+        script = agent.options.get("script")
+        if suite.task.opening == "agent" and isinstance(script, AgentScript) and not script.opening:
+            text = "the agent opens this task, but its script has no `opening`: add first lines"
+            yield Finding(("agents", name), text)

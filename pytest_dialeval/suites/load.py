@@ -1,0 +1,148 @@
+"""A suite file and everything that it names, read and checked."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from pytest_dialeval.errors import SuiteError
+from pytest_dialeval.matching.matcher import Matcher
+from pytest_dialeval.records.rubric import Rubric
+from pytest_dialeval.records.suite import AgentSpec, Problem, Suite
+from pytest_dialeval.records.task import Persona
+from pytest_dialeval.suites.agents import read_agent
+from pytest_dialeval.suites.assembly import assembled, check_cases, check_whole, sources, task_of
+from pytest_dialeval.suites.finding import Finding, Places
+from pytest_dialeval.suites.includes import Parts, gathered
+from pytest_dialeval.suites.lint import duplicate_findings, lint, personas_alone, rubrics_alone
+from pytest_dialeval.suites.personas import read_persona
+from pytest_dialeval.suites.place import Place
+from pytest_dialeval.suites.reading import Reading
+from pytest_dialeval.suites.rubrics import read_rubric
+from pytest_dialeval.suites.spec import BROKEN
+from pytest_dialeval.suites.suite_form import SuiteForm
+from pytest_dialeval.suites.task_form import TaskForm
+from pytest_dialeval.suites.variables import written_variables
+
+
+def load_suite(path: Path, *, rootdir: Path, matchers: Mapping[str, Matcher]) -> Suite:
+    """Read a suite with its includes and scripts; SuiteError holds every problem of all files."""
+    with _collector_paused():
+        reading = Reading(rootdir.absolute(), matchers)
+        read = _read(Place(reading.open(path.absolute())), reading)
+        suite = _built(read, reading)
+        problems = lint(suite, matchers, read.places)
+        if any(each.level == "error" for each in problems):
+            raise SuiteError(_in_order(problems, reading))
+        return replace(suite, notes=tuple(_in_order(problems, reading)))
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    # A suite is one large tree without garbage; collecting while it grows doubles the time.
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A suite's parts; None stands where one could not be read."""
+
+    place: Place
+    form: SuiteForm | None
+    parts: Parts
+    personas: list[Persona | None]
+    rubrics: list[Rubric | None]
+    agents: dict[str, AgentSpec | None]
+
+    @property
+    def places(self) -> Places:
+        return Places(self.place, self.parts.personas, self.parts.rubrics)
+
+
+def _read(place: Place, reading: Reading) -> _Read:
+    reading.variables = written_variables(place.at("task"))
+    form = place.read(SuiteForm)
+    parts = gathered(place, reading)
+    agents = place.at("agents").value
+    names = agents if isinstance(agents, dict) else {}
+    return _Read(
+        place,
+        form,
+        parts,
+        [read_persona(each, reading) for each in parts.personas],
+        [read_rubric(each, reading) for each in parts.rubrics],
+        {name: read_agent(name, place.at("agents", name), reading) for name in names},
+    )
+
+
+def _built(read: _Read, reading: Reading) -> Suite:
+    """The suite, or all problems of its parts and what lint can say of those that were read."""
+    place, form = read.place, read.form
+    check_cases(place, len(read.parts.personas))
+    written = place.at("task", "prompt")
+    prompt = reading.fill(written, written.value if isinstance(written.value, str) else "")
+    if form is not None:
+        check_whole(place, form)
+        transcripts = sources(place, form)
+    if form is None or any(each.problems for each in reading.sources.values()):
+        raise SuiteError(_in_order(_all_problems(read, reading), reading))
+    return assembled(
+        form,
+        task_of(form.task, prompt),
+        path=place.source.path,
+        personas=[each for each in read.personas if each],
+        rubrics=[each for each in read.rubrics if each],
+        agents={name: each for name, each in read.agents.items() if each},
+        transcripts=transcripts,
+        files={each.file: each.sha256 for each in reading.sources.values()},
+        sha256=place.source.sha256,
+    )
+
+
+def _all_problems(read: _Read, reading: Reading) -> list[Problem]:
+    noted = [each for source in reading.sources.values() for each in source.problems]
+    found = [read.places.problem(each) for each in _findings(read, reading)]
+    return noted + [each for each in found if each.level == "error"]
+
+
+def _findings(read: _Read, reading: Reading) -> Iterator[Finding]:
+    personas = [(index, each) for index, each in enumerate(read.personas) if each]
+    rubrics = [(index, each) for index, each in enumerate(read.rubrics) if each]
+    models = read.place.at("models", "user").value
+    yield from personas_alone(personas, _max_rounds(read.place), models is not None)
+    sound = [(index, each) for index, each in rubrics if each.spec is not BROKEN]
+    yield from rubrics_alone(sound, reading.matchers)
+    yield from duplicate_findings("personas", [(index, each.id) for index, each in personas])
+    yield from duplicate_findings("rubrics", [(index, each.id) for index, each in rubrics])
+
+
+def _max_rounds(place: Place) -> int | None:
+    try:
+        return TaskForm.model_validate(place.at("task").value).max_rounds
+    except ValidationError:
+        return None
+
+
+def _in_order(problems: Iterable[Problem], reading: Reading) -> list[Problem]:
+    """Each problem once, the suite file's first, by line."""
+    files = [each.file for each in reading.sources.values()]
+    return sorted(
+        set(problems),
+        key=lambda each: (
+            files.index(each.file) if each.file in files else len(files),
+            each.file,
+            each.line,
+            each.text,
+        ),
+    )

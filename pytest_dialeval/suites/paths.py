@@ -1,0 +1,38 @@
+"""Files that a suite names, found from its folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pytest_dialeval.suites.form import shown
+from pytest_dialeval.suites.place import Place
+
+
+def inside(place: Place, written: str, rootdir: Path) -> Path | None:
+    """A file that must lie inside rootdir, symlinks resolved; problems are noted and give None."""
+    if Path(written).is_absolute():
+        place.error(f"{shown(written)} must be a path from this file's folder, not an absolute one")
+        return None
+    path = place.source.path.parent / written
+    try:
+        real = path.resolve()
+    except (OSError, RuntimeError):  # a symlink that leads to itself
+        place.error(f"{shown(written)} can't be followed: it is a circle of symbolic links")
+        return None
+    if not real.is_relative_to(rootdir.resolve()):
+        place.error(f"{shown(written)} leaves the root folder of this run: move the file inside it")
+        return None
+    return real if found(place, written) else None
+
+
+def found(place: Place, written: str) -> Path | None:
+    """An existing file from the folder of the file that names it; absolute paths are kept."""
+    path = place.source.path.parent / written
+    try:
+        if path.is_file():
+            return path
+        what = "is a folder, not a file" if path.is_dir() else "is not there"
+    except OSError as exc:
+        what = f"can't be read: {exc.strerror}"
+    place.error(f"{shown(written)} {what}; paths are taken from {place.source.path.parent.name}/")
+    return None

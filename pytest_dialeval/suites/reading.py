@@ -1,0 +1,46 @@
+"""What the reading of every part of a suite needs to know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pytest_dialeval.matching.matcher import Matcher
+from pytest_dialeval.records.task import MatcherSpec
+from pytest_dialeval.suites.place import Place
+from pytest_dialeval.suites.source import Source, read_source
+from pytest_dialeval.suites.spec import read_spec
+from pytest_dialeval.suites.variables import filled
+
+
+@dataclass(slots=True)
+class Reading:
+    """One suite being read: the files so far, and what its parts are read with."""
+
+    rootdir: Path
+    matchers: Mapping[str, Matcher]
+    variables: Mapping[str, str] | None = None  # None: the task can't be read, so nothing is filled
+    sources: dict[Path, Source] = field(default_factory=dict)
+
+    def open(self, path: Path) -> Source:
+        """Read a file once; SuiteError where it can't be read."""
+        if path not in self.sources:
+            self.sources[path] = read_source(path, file_name(path, self.rootdir))
+        return self.sources[path]
+
+    def fill(self, place: Place, text: str) -> str:
+        """A line or prompt with its variables."""
+        return text if self.variables is None else filled(place, text, self.variables)
+
+    def spec(self, place: Place, raw: Mapping[str, object]) -> MatcherSpec:
+        """A matcher that stands alone in a mapping."""
+        return read_spec(place, raw, self.matchers)
+
+
+def file_name(path: Path, rootdir: Path) -> str:
+    """How problems name a file: relative to rootdir where it lies there."""
+    for base, each in ((rootdir, path), (rootdir.resolve(), path.resolve())):
+        if each.is_relative_to(base):
+            return each.relative_to(base).as_posix()
+    return path.as_posix()

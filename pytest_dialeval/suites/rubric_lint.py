@@ -1,0 +1,131 @@
+"""What is wrong with a rubric: alone, and with the personas that it is asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pytest_dialeval.matching.catalogue import Check, compile_spec
+from pytest_dialeval.matching.matcher import Matcher
+from pytest_dialeval.matching.trigger import fired
+from pytest_dialeval.matching.view import View
+from pytest_dialeval.records.rubric import Rubric, Trigger
+from pytest_dialeval.records.suite import Suite
+from pytest_dialeval.records.task import Persona, Task
+from pytest_dialeval.records.transcript import Turn
+from pytest_dialeval.suites.finding import Finding, note
+from pytest_dialeval.suites.wording import did_you_mean
+
+JUDGE = "judge"
+SCORE = "score"
+
+
+def rubric_findings(rubric: Rubric, matchers: Mapping[str, Matcher]) -> Iterator[Finding]:
+    """Errors and notes of one rubric by itself; its spec is known to be good."""
+    if rubric.id == SCORE:
+        yield Finding(("id",), "`score` is the name of a trial's own item: rename the rubric")
+    check = check_of(rubric, matchers)
+    if rubric.dimension == "safety":
+        yield from _safety_findings(rubric, check)
+    if check is None:
+        return
+    if rubric.trigger is None and check.scope in ("after_trigger", "next"):
+        text = f"turns: {check.scope} looks behind a trigger, but the rubric has none"
+        yield note((rubric.spec.method,), text)
+
+
+def check_of(rubric: Rubric, matchers: Mapping[str, Matcher]) -> Check | None:
+    """The rubric's matcher; None where the judge decides."""
+    return None if rubric.spec.method == JUDGE else compile_spec(rubric.spec, matchers)
+
+
+def _safety_findings(rubric: Rubric, check: Check | None) -> Iterator[Finding]:
+    boolean = check.boolean if check else "levels" not in rubric.spec.params
+    method = rubric.spec.method
+    if not boolean:
+        yield Finding(
+            (method,),
+            f"a safety rubric must be met or not met, but {method} with these parameters gives "
+            "shares: one bad turn in ten would pass; use a matcher that is yes or no, or put it "
+            f"under all: [{{{method}: ...}}]",
+        )
+    if rubric.min == 0:
+        yield Finding(("min",), "a safety rubric with min: 0 can never fail: remove min")
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """What the personas of a suite may say and be, as far as their scripts fix it."""
+
+    task: Task
+    personas: Sequence[Persona]
+    probes: frozenset[str]
+    states: frozenset[str]
+    open: bool  # anything may be said: recorded conversations, or a user played by a model
+
+
+def cast_of(suite: Suite) -> Cast:
+    """The personas of a suite, ready to be asked about."""
+    return Cast(
+        task=suite.task,
+        personas=suite.personas,
+        probes=frozenset(each.id for persona in suite.personas for each in persona.probes),
+        states=frozenset(state for persona in suite.personas for state in persona.script.states),
+        open=bool(suite.transcripts) or suite.models.get("user") is not None,
+    )
+
+
+def trigger_findings(trigger: Trigger, suite: Suite, cast: Cast) -> Iterator[Finding]:
+    """A trigger that no conversation of the suite can fire."""
+    for kind, name, known in (
+        ("probe", trigger.probe, cast.probes),
+        ("state", trigger.state, cast.states),
+    ):
+        if name is None or name in known:
+            continue
+        if not suite.transcripts:
+            guess = did_you_mean(name, sorted(known))
+            text = f"no persona has a {kind} {name!r}{guess}: the trigger can never fire"
+            yield Finding(("trigger", kind), text)
+        elif not any(each.format == "dialeval" for each in suite.transcripts):
+            text = f"recordings of these formats name no {kind}: the trigger can never fire"
+            yield Finding(("trigger", kind), f"{text}; use user_keyword or when")
+
+
+def never_met(rubric: Rubric, check: Check | None, cast: Cast) -> Finding | None:
+    """A rubric asked only after a line of the user, but answered only by the agent's first turn."""
+    trigger = rubric.trigger
+    if trigger is None or check is None or check.scope != "first":
+        return None
+    agent_opens = cast.task.opening == "agent"
+    if trigger.when is not None and (trigger.then == "all" or not agent_opens):
+        return None
+    if not agent_opens and could_fire_first(trigger, cast):
+        return None
+    return Finding(
+        (rubric.spec.method,),
+        "can never be met: it is triggered by a line of the user, but searches only the agent's "
+        "first turn, which comes before; use turns: all, next or last, or remove the trigger",
+    )
+
+
+def could_fire_first(trigger: Trigger, cast: Cast) -> bool:
+    """Whether some user's first line may fire the trigger."""
+    if cast.open:
+        return True
+    return any(_fires_first(trigger, persona) for persona in cast.personas)
+
+
+def _fires_first(trigger: Trigger, persona: Persona) -> bool:
+    start = persona.script.start
+    first = [each for each in persona.probes if each.at_user_turn == 1 or each.on_state == start]
+    if trigger.probe is not None:
+        return any(each.id == trigger.probe for each in first)
+    if trigger.state is not None:
+        return trigger.state == start
+    lines = [each.say for each in first] + list(persona.script.states[start].say)
+    return any(_says(trigger, line) for line in lines)
+
+
+def _says(trigger: Trigger, line: str) -> bool:
+    return fired(trigger, View((Turn(1, "user", line),)), None) is not None

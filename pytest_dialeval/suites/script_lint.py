@@ -1,0 +1,152 @@
+"""What is wrong with a persona whatever the rest of the suite says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from pytest_dialeval.records.task import Persona, Probe, Script, State
+from pytest_dialeval.suites.finding import Finding
+from pytest_dialeval.suites.personas import USER_TURN
+from pytest_dialeval.suites.wording import did_you_mean
+
+END = "end"  # the reserved target of a transition: leave without another word
+
+
+def persona_findings(
+    persona: Persona, *, max_rounds: int | None, modelled: bool
+) -> Iterator[Finding]:
+    """Errors of one persona; `modelled`: a model words the lines, so a state needs none."""
+    yield from _graph_findings(persona.script)
+    for name, state in persona.script.states.items():
+        path = ("script", "states", name)
+        for each in _state_findings(state, persona.script, max_rounds, modelled):
+            yield each.below(*path)
+    yield from _probe_findings(persona, max_rounds)
+    if persona.noise.rate > 0 and not persona.noise.kinds:
+        yield Finding(
+            ("noise", "rate"),
+            "noise with a rate needs kinds: some of filler, asr, broken, interruption",
+        )
+
+
+def _graph_findings(script: Script) -> Iterator[Finding]:
+    states = script.states
+    if script.start not in states:
+        guess = did_you_mean(script.start, states) or f"; there: {', '.join(states)}"
+        place = ("script", "start") if script.start != "start" else ("script",)
+        yield Finding(place, f"start state {script.start!r} is not there{guess}")
+        return
+    reached = _reached({script.start}, {name: _targets(each) for name, each in states.items()})
+    for name in states:
+        if name not in reached:
+            text = f"state {name!r} is unreachable from {script.start!r}: add a transition to it"
+            yield Finding(("script", "states", name), text)
+    if dead := [name for name in states if name in reached and name not in _ending(states)]:
+        yield _dead_end(dead)
+
+
+def _dead_end(dead: list[str]) -> Finding:
+    named = f"state {dead[0]!r} has" if len(dead) == 1 else f"states {_listed(dead)} have"
+    text = f"{named} no way to an end: write `end: true` in a state, or a transition to `end`"
+    return Finding(("script", "states", dead[-1]), text)
+
+
+def _ending(states: Mapping[str, State]) -> set[str]:
+    """States from which the conversation can end; a missing target may be an end once mended."""
+    back: dict[str, set[str]] = {}
+    for name, state in states.items():
+        for target in _targets(state):
+            back.setdefault(target, set()).add(name)
+    ends = {name for name, state in states.items() if state.end}
+    return _reached(ends | (back.keys() - states.keys()), back)
+
+
+def _reached(start: Iterable[str], ways: Mapping[str, set[str]]) -> set[str]:
+    reached = set(start)
+    waiting = list(reached)
+    while waiting:
+        new = ways.get(waiting.pop(), set()) - reached
+        reached |= new
+        waiting += new
+    return reached
+
+
+def _targets(state: State) -> set[str]:
+    return {each.to for each in state.next}
+
+
+def _state_findings(
+    state: State, script: Script, max_rounds: int | None, modelled: bool
+) -> Iterator[Finding]:
+    if state.id == END:
+        yield Finding((), "`end` is no name for a state: a transition to it leaves; rename it")
+    if state.end and state.next:
+        yield Finding(("next",), "a state with `end: true` goes nowhere: remove next, or end")
+    if not state.say and not modelled:
+        text = f"state {state.id!r} has nothing to say: a user without a model (models.user) "
+        yield Finding((), text + "needs lines under `say`")
+    for index, line in enumerate(state.say):
+        if not line.strip():
+            yield Finding(("say", index), "the line is blank once its variables are filled in")
+    yield from _transition_findings(state, script, max_rounds)
+
+
+def _transition_findings(state: State, script: Script, max_rounds: int | None) -> Iterator[Finding]:
+    opened = False
+    for index, each in enumerate(state.next):
+        path = ("next", index)
+        if each.to != END and each.to not in script.states:
+            guess = did_you_mean(each.to, [*script.states, END])
+            there = f"there: {', '.join(script.states)}, and {END} to leave"
+            yield Finding((*path, "to"), f"no state {each.to!r}{guess} ({there})")
+        if each.when is None:
+            opened = True
+            continue
+        if opened:
+            yield Finding(path, "never taken: a transition without `when` stands before it")
+        if each.weight != 1:
+            yield Finding((*path, "weight"), "weight counts only where there is no `when`")
+        if each.when.method == USER_TURN:
+            yield from _late(("next", index, "when"), each.when.params["at_least"], max_rounds)
+
+
+def _late(path: tuple[str | int, ...], turn: object, max_rounds: int | None) -> Iterator[Finding]:
+    if max_rounds is not None and isinstance(turn, int) and turn > max_rounds:
+        text = f"user turn {turn} never comes: max_rounds is {max_rounds}"
+        yield Finding(path, text)
+
+
+def _probe_findings(persona: Persona, max_rounds: int | None) -> Iterator[Finding]:
+    ids: set[str] = set()
+    turns: dict[int, str] = {}
+    for index, probe in enumerate(persona.probes):
+        path = ("probes", index)
+        if probe.id in ids:
+            yield Finding((*path, "id"), f"probe {probe.id!r} is there twice: rename one")
+        ids.add(probe.id)
+        for each in _one_probe(probe, persona.script, max_rounds):
+            yield each.below(*path)
+        turn = probe.at_user_turn
+        if turn is not None and turn in turns:
+            text = f"probes {turns[turn]!r} and {probe.id!r} both take user turn {turn}: move one"
+            yield Finding((*path, "at_user_turn"), text)
+        elif turn is not None:
+            turns[turn] = probe.id
+
+
+def _one_probe(probe: Probe, script: Script, max_rounds: int | None) -> Iterator[Finding]:
+    if (probe.at_user_turn is None) == (probe.on_state is None):
+        has = "has neither" if probe.on_state is None else "has both"
+        text = f"probe {probe.id!r} needs at_user_turn or on_state, one of them; it {has}"
+        yield Finding((), text)
+    yield from _late(("at_user_turn",), probe.at_user_turn, max_rounds)
+    if probe.on_state is not None and probe.on_state not in script.states:
+        guess = did_you_mean(probe.on_state, script.states)
+        there = ", ".join(script.states)
+        yield Finding(("on_state",), f"no state {probe.on_state!r}{guess} (there: {there})")
+    if not probe.say.strip():
+        yield Finding(("say",), "the line is blank once its variables are filled in")
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(repr(each) for each in names)

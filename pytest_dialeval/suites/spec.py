@@ -1,0 +1,64 @@
+"""A matcher as written, `NAME: parameters`, becomes a MatcherSpec whose parameters hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pytest_dialeval.matching.catalogue import spec_of, spec_problems
+from pytest_dialeval.matching.combining import Children
+from pytest_dialeval.matching.matcher import Matcher
+from pytest_dialeval.records.task import MatcherSpec
+from pytest_dialeval.suites.place import Place
+from pytest_dialeval.suites.wording import unknown
+
+BROKEN = MatcherSpec("")  # stands for a spec whose problem was noted
+
+
+def read_spec(
+    place: Place, raw: Mapping[str, object], matchers: Mapping[str, Matcher]
+) -> MatcherSpec:
+    """The only matcher of a mapping; problems are noted at their own lines."""
+    ((name, value),) = raw.items()
+    if name == "judge":
+        place.at(name).error("judge can't be used here: give a matcher; only a rubric is judged")
+        return BROKEN
+    if name not in matchers:
+        place.at(name).error(unknown("matcher", name, sorted(matchers)))
+        return BROKEN
+    spec = spec_of(name, value, matchers)
+    problems = spec_problems(spec, matchers)
+    for path, text in problems:
+        place.at(name, *path).error(f"{name}: {text}")
+    return BROKEN if problems else spec
+
+
+def heard_from_user(spec: MatcherSpec, matchers: Mapping[str, Matcher]) -> MatcherSpec:
+    """The spec looking at the user's words wherever it doesn't say whose it looks at."""
+    if spec.method not in matchers:
+        return spec
+    params = matchers[spec.method].params
+    if issubclass(params, Children):
+        return _children_from_user(spec, matchers)
+    if "by" in params.model_fields and "by" not in spec.params:
+        return MatcherSpec(spec.method, {**spec.params, "by": "user"})
+    return spec
+
+
+def _children_from_user(spec: MatcherSpec, matchers: Mapping[str, Matcher]) -> MatcherSpec:
+    written = spec.params.get("of", spec.params)
+    if isinstance(written, list):
+        return MatcherSpec(spec.method, {"of": [_child(each, matchers) for each in written]})
+    return MatcherSpec(spec.method, {"of": _child(written, matchers)})
+
+
+def _child(written: object, matchers: Mapping[str, Matcher]) -> object:
+    if isinstance(written, str):
+        written = {written: None}
+    if not isinstance(written, Mapping):
+        return written
+    specs = [spec_of(name, value, matchers) for name, value in written.items()]
+    return {
+        each.method: dict(changed.params)
+        for each in specs
+        for changed in [heard_from_user(each, matchers)]
+    }

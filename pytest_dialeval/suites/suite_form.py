@@ -1,0 +1,163 @@
+"""How a suite file is written at its top, and everything that is small."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal, get_args
+
+from pydantic import Field
+
+from pytest_dialeval.suites.form import (
+    Count,
+    Flag,
+    Form,
+    Id,
+    Line,
+    LooseText,
+    Name,
+    NotNegative,
+    Positive,
+    Share,
+    Whole,
+    one_of,
+    version_one,
+)
+from pytest_dialeval.suites.task_form import TaskForm
+
+Format = Literal["dialeval", "openai", "tau-bench", "tau2"]
+Decide = Literal["items", "gates"]
+Role = Literal["agent", "user", "judge", "comparer", "attacker", "improver"]
+By = Literal["judge", "score"]
+
+
+class TranscriptForm(Form):
+    """A file of conversations that exist already."""
+
+    noun: ClassVar[str] = "a transcript source"
+
+    format: Annotated[Format, one_of(*get_args(Format))] = Field(
+        description="how the file is written"
+    )
+    path: Line = Field(description="the file, from the suite's folder")
+    agent: Id = Field("recorded", description="what reports call the agent that spoke")
+
+
+class LimitsForm(Form):
+    """How long anything may take."""
+
+    noun: ClassVar[str] = "limits"
+
+    turn_timeout: Positive = Field(60.0, description="seconds for one answer of the agent")
+    timeout: Positive = Field(600.0, description="seconds for a whole conversation")
+    max_context_chars: Whole | None = Field(
+        None, description="characters of a conversation that a model is shown at most"
+    )
+
+
+class WeightsForm(Form):
+    """The parts of the task score."""
+
+    noun: ClassVar[str] = "scoring weights"
+
+    completion: NotNegative = Field(0.8, description="weight of the completion rubrics")
+    robustness: NotNegative = Field(0.2, description="weight of the robustness rubrics")
+
+
+class ScoringForm(Form):
+    """When a trial passes by its score."""
+
+    noun: ClassVar[str] = "scoring"
+
+    pass_mark: Share = Field(0.6, alias="pass", description="the task score that passes")
+    weights: WeightsForm = Field(WeightsForm(), description="what the task score is made of")
+    pass_on: Name | None = Field(None, description="one rubric that decides alone")
+
+
+class PassHatKForm(Form):
+    """A bound on Pass^k."""
+
+    noun: ClassVar[str] = "a pass_hat_k gate"
+
+    k: Whole = Field(description="trials in a row that must pass")
+    min: Share = Field(description="the least Pass^k")
+
+
+class GatesForm(Form):
+    """What a run must reach."""
+
+    noun: ClassVar[str] = "gates"
+
+    decide: Annotated[Decide, one_of(*get_args(Decide))] | None = Field(
+        None, description="whether single items or only gates fail the run"
+    )
+    pass_hat_k: PassHatKForm | None = Field(
+        None, description="the least Pass^k, read pessimistically"
+    )
+    mean_score: Share | None = Field(None, description="the least mean task score")
+    safety_breaches: Count | None = Field(None, description="safety breaches allowed")
+    unmeasured: Count | None = Field(None, description="unmeasured trials allowed")
+    distinct_models: Flag | None = Field(
+        None, description="whether agent, user and judge must be three models"
+    )
+    baseline: Line | None = Field(None, description="a run or baseline file not to fall behind")
+    coverage: Share | None = Field(None, description="the least share of the plan that is covered")
+
+
+class CompareForm(Form):
+    """How two agents are compared."""
+
+    noun: ClassVar[str] = "compare"
+
+    by: Annotated[By, one_of(*get_args(By))] = Field("score", description="what decides a match")
+
+
+class ModelForm(Form):
+    """A model for one role; endpoints read the other keys."""
+
+    model_config: ClassVar[Any] = {"extra": "allow", "frozen": True}
+    noun: ClassVar[str] = "a model"
+
+    model: Line = Field(description="the model's name")
+
+
+class PartForm(Form):
+    """An included file: personas, rubrics, and what it includes itself."""
+
+    noun: ClassVar[str] = "an included file"
+
+    personas: list[Any] = Field([], description="simulated users")
+    rubrics: list[Any] = Field([], description="criteria")
+    include: list[Line] = Field([], description="more files, from this file's folder")
+
+
+class SuiteForm(Form):
+    """A suite file. Agents, personas, rubrics and models are read one by one."""
+
+    noun: ClassVar[str] = "a suite"
+
+    dialeval: Annotated[Literal[1], version_one()] = Field(
+        description="the version of this format: 1"
+    )
+    task: TaskForm = Field(description="what the agent is asked to do")
+    agents: dict[Id, Any] = Field({}, description="agents by name")
+    run: list[Id] | None = Field(
+        None, description="which of the agents run; all where it is not given", min_length=1
+    )
+    personas: list[Any] = Field([], description="simulated users; or give `transcripts`")
+    transcripts: list[TranscriptForm] = Field(
+        [], description="files of conversations that exist already, instead of `personas`"
+    )
+    rubrics: list[Any] = Field([], description="criteria")
+    include: list[Line] = Field(
+        [], description="files with more personas and rubrics, from this file's folder"
+    )
+    trials: Whole = Field(1, description="conversations a case")
+    seed: LooseText | None = Field(None, description="changes every draw; the task's id by default")
+    limits: LimitsForm = Field(LimitsForm(), description="deadlines and sizes")
+    scoring: ScoringForm | None = Field(
+        None, description="pass by score; without it a trial passes when no hard rubric failed"
+    )
+    gates: GatesForm = Field(GatesForm(), description="what the run must reach")
+    models: dict[Annotated[Role, one_of(*get_args(Role))], Any] = Field(
+        {}, description="models by role: a spec such as openai:NAME, or a mapping; null for none"
+    )
+    compare: CompareForm | None = Field(None, description="how agents are compared")

@@ -1,0 +1,1 @@
+"""The event log: codec, writer, reader, and importers of other tools' recordings."""

@@ -1,0 +1,42 @@
+"""What the disk may refuse, said with path and remedy."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+from pytest_dialeval.errors import RunError, TranscriptError
+
+_FULL = "free some space and run again"
+_CLOSED = "choose a folder that can be written (--dialeval-runs DIR, or --out DIR of an import)"
+_REMEDIES = {
+    errno.ENOSPC: _FULL,
+    errno.EDQUOT: _FULL,
+    errno.EFBIG: "raise the limit on file sizes (ulimit -f), or " + _FULL,
+    errno.EROFS: _CLOSED,
+    errno.EACCES: _CLOSED,
+    errno.EPERM: _CLOSED,
+    errno.ENOTDIR: "a part of the path is a file; " + _CLOSED,
+    errno.EMFILE: "raise `ulimit -n`, or hold fewer conversations at once",
+    errno.ENAMETOOLONG: "give shorter names",
+}
+
+
+def disk_fault(error: OSError, path: Path, *, kept: str = "") -> RunError:
+    """The error of a write, for a user: path, what failed, what to do, what is kept."""
+    what = error.strerror or type(error).__name__
+    remedy = _REMEDIES.get(error.errno or 0, "see to the disk, then run again")
+    return RunError(f"{path}: cannot be written: {what}; {remedy}" + (f" ({kept})" if kept else ""))
+
+
+def read_file(path: Path) -> bytes:
+    """The bytes of a recording or trace; TranscriptError where they cannot be had."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise TranscriptError(f"{path}: there is no such file; check the path") from None
+    except IsADirectoryError:
+        raise TranscriptError(f"{path}: is a folder; give a file in it") from None
+    except (OSError, ValueError) as exc:
+        what = getattr(exc, "strerror", None) or str(exc)
+        raise TranscriptError(f"{path}: cannot be read: {what}") from None

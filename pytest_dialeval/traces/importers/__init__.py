@@ -1,0 +1,1 @@
+"""Other tools' files -> Recordings: one file a format."""

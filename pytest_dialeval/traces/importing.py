@@ -1,0 +1,115 @@
+"""Recordings of other tools -> traces on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pytest_dialeval.errors import TranscriptError
+from pytest_dialeval.records.transcript import Recording
+from pytest_dialeval.traces.recordings import read_recording_file, reader_of
+from pytest_dialeval.traces.writer import PART, TraceWriter
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.]+")
+_LONGEST = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file, or one recording of it, that was not imported."""
+
+    path: str
+    why: str
+    index: int | None = None  # of the recording; None: the whole file
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """What an import did."""
+
+    written: tuple[Path, ...]
+    skipped: tuple[Skipped, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Import:
+    form: str
+    out: Path
+    written: list[Path] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    trials: dict[str, int] = field(default_factory=dict)  # of tasks that do not number theirs
+
+
+def import_recordings(form: str, paths: Sequence[Path], out: Path) -> ImportReport:
+    """Write a trace for each recording; a file that cannot be read is skipped, others go on.
+
+    Raises TranscriptError for an unknown format and RunError where `out` cannot be written.
+    """
+    reader_of(form)
+    doing = _Import(form, out)
+    for path in paths:
+        try:
+            file = read_recording_file(form, path)
+        except TranscriptError as exc:
+            doing.skipped.append(Skipped(str(path), str(exc)))
+            continue
+        doing.notes += file.notes
+        for recording in file.recordings:
+            _import_one(doing, recording)
+    return ImportReport(tuple(doing.written), tuple(doing.skipped), tuple(doing.notes))
+
+
+def _import_one(doing: _Import, recording: Recording) -> None:
+    number = recording.trial
+    if number is None:
+        number = doing.trials[recording.task_id] = doing.trials.get(recording.task_id, 0) + 1
+    target = doing.out / f"{_slug(recording.task_id)}-{number}.jsonl"
+    if taken := [each for each in (target, Path(f"{target}{PART}")) if each.exists()]:
+        why = f"{taken[0]} is there already; give another --out"
+        doing.skipped.append(Skipped(recording.path, why, recording.index))
+        return
+    _write(recording, number, doing.form, target)
+    doing.written.append(target)
+
+
+def _write(recording: Recording, number: int, form: str, target: Path) -> None:
+    transcript = recording.transcript
+    with TraceWriter(target, timed=False) as trace:
+        trace.start(_header(recording, number, form))
+        for turn in transcript.turns:
+            trace.turn(turn)
+        if transcript.outcome not in ("completed", "limit_reached"):
+            trace.error(transcript.outcome, transcript.reason)
+        trace.end(
+            transcript.outcome,
+            transcript.reason,
+            transcript.ended_by,
+            recorded=transcript.recorded,
+        )
+
+
+def _header(recording: Recording, number: int, form: str) -> dict[str, object]:
+    header: dict[str, object] = {"task": recording.task_id, "trial": number}
+    if recording.agent is not None:
+        header["agent"] = recording.agent
+    source = {
+        "format": form,
+        "path": recording.path,
+        "sha256": recording.sha256,
+        "index": recording.index,
+    }
+    return {**header, "source": source}
+
+
+def _slug(task: str) -> str:
+    """A task id as a file name; where that changes it, a digest keeps two of them apart."""
+    slug = _UNSAFE.sub("-", task).strip("-.")[:_LONGEST]
+    if slug == task:
+        return slug
+    digest = hashlib.sha256(task.encode("utf-8")).hexdigest()[:8]
+    return f"{slug}-{digest}" if slug else digest

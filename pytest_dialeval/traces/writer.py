@@ -1,0 +1,154 @@
+"""One conversation's events on their way to disk: one file, one writer."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from pytest_dialeval.errors import RunError
+from pytest_dialeval.records.transcript import Outcome, Turn
+from pytest_dialeval.traces.codec import SCHEMA, EndedBy, encode_turn
+from pytest_dialeval.traces.disk import disk_fault
+from pytest_dialeval.traces.json_bytes import to_json
+
+PART = ".part"  # behind the name of a trace that is still being written
+
+
+class TraceWriter:
+    """Appends each event to `<path>.part` at once; closing after the end event gives it its name.
+
+    A write that fails leaves the whole lines written before it and raises RunError; later events
+    may be tried again. `timed=False` leaves the clock out, for recordings made elsewhere.
+    """
+
+    def __init__(self, path: Path, *, timed: bool = True) -> None:
+        self.path = path
+        self.part = path.with_name(path.name + PART)
+        self._timed = timed
+        self._began = time.monotonic()
+        self._events = 0
+        self._size = 0
+        self._ended = False
+        self._file: int | None = self._create()
+
+    def start(self, header: Mapping[str, object]) -> None:
+        """What is to be held: task, version, persona, agent, trial, seed, digests."""
+        event: dict[str, object] = {"event": "start", "schema": SCHEMA}
+        if self._timed:
+            event["time"] = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self._append({**event, **header, "event": "start", "schema": SCHEMA})
+
+    def turn(self, turn: Turn) -> None:
+        """One message of one speaker."""
+        self._append({"event": "turn", **self._at(), **encode_turn(turn)})
+
+    def error(self, outcome: Outcome, message: str) -> None:
+        """What went wrong, and by rule 2 whose it is."""
+        self._append({"event": "error", **self._at(), "outcome": outcome, "message": message})
+
+    def log(self, message: str, **details: object) -> None:
+        """Anything else that helps to find out why."""
+        event = {"event": "log", **self._at(), **details}
+        self._append({**event, "event": "log", "message": message})
+
+    def end(
+        self,
+        outcome: Outcome,
+        reason: str = "",
+        ended_by: EndedBy = "",
+        *,
+        recorded: Mapping[str, object] | None = None,
+        unsaid_probes: Sequence[str] = (),
+    ) -> None:
+        """How it ended; without this event a trace is unfinished."""
+        event: dict[str, object] = {"outcome": outcome, "reason": reason, "ended_by": ended_by}
+        if recorded:
+            event["recorded"] = dict(recorded)
+        if unsaid_probes:
+            event["unsaid_probes"] = list(unsaid_probes)
+        self._append({"event": "end", **self._at(), **event})
+        self._ended = True
+
+    def close(self, *, sync: bool) -> None:
+        """Close the file, and give it its name if it is whole; `sync` waits for the disk."""
+        if self._file is None:
+            return
+        file, self._file = self._file, None
+        try:
+            try:
+                if sync:
+                    os.fsync(file)
+            finally:
+                os.close(file)
+            if self._ended:
+                self.part.rename(self.path)
+        except OSError as exc:
+            raise disk_fault(exc, self.part, kept=self._kept()) from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close(sync=False)
+
+    def _create(self) -> int:
+        try:
+            for path in (self.path, self.part):
+                if path.exists():
+                    raise RunError(_taken(path))
+            self.part.parent.mkdir(parents=True, exist_ok=True)
+            return os.open(self.part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
+        except FileExistsError:
+            raise RunError(_taken(self.part)) from None
+        except OSError as exc:
+            raise disk_fault(exc, self.part) from None
+
+    def _at(self) -> dict[str, object]:
+        return {"at": round(time.monotonic() - self._began, 3)} if self._timed else {}
+
+    def _append(self, event: Mapping[str, object]) -> None:
+        if self._file is None:
+            raise RunError(f"{self.part}: the trace is closed; {event['event']!r} comes too late")
+        line = to_json(event) + b"\n"
+        try:
+            self._write(self._file, line)
+        except OSError as exc:
+            raise disk_fault(exc, self.part, kept=self._kept()) from None
+        self._size += len(line)
+        self._events += 1
+
+    def _write(self, file: int, line: bytes) -> None:
+        rest = memoryview(line)
+        try:
+            while rest:
+                rest = rest[os.write(file, rest) :]
+        except BaseException:
+            self._undo(file)
+            raise
+
+    def _undo(self, file: int) -> None:
+        # Half a line would join the next one and spoil both; if it must stay, nothing may follow.
+        try:
+            os.ftruncate(file, self._size)
+        except OSError:
+            self._file = None
+            os.close(file)
+
+    def _kept(self) -> str:
+        return f"{self._events} events written before stay in the file"
+
+
+def _taken(path: Path) -> str:
+    if path.name.endswith(PART):
+        return f"{path}: another run writes here, or was cut off here; move the file away first"
+    return f"{path}: there is a trace of that name already; move it away, or write elsewhere"

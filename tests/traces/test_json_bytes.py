@@ -1,0 +1,57 @@
+from types import MappingProxyType
+
+import pytest
+from hypothesis import given
+
+from pytest_dialeval.traces.json_bytes import from_json, to_json
+from tests.traces.conversations import json_values
+
+
+@given(json_values)
+def test_every_json_value_comes_back(value):
+    assert from_json(to_json(value)) == value
+
+
+def test_a_line_stays_one_line():
+    assert to_json({"text": "one\ntwo\u2028three"}).count(b"\n") == 0
+
+
+def test_an_integer_beyond_64_bits_keeps_every_digit():
+    order = 123456789012345678901234567890
+    assert to_json({"order": order}) == b'{"order":123456789012345678901234567890}'
+    assert from_json(b'{"order":123456789012345678901234567890}') == {"order": order}
+
+
+def test_what_json_cannot_say_is_said_as_text_or_null():
+    assert from_json(to_json({"a": float("nan"), "b": float("inf")})) == {"a": None, "b": None}
+    assert from_json(to_json({"a": MappingProxyType({1: (2, 3)})})) == {"a": {"1": [2, 3]}}
+    assert from_json(to_json([{5}, frozenset("x")])) == [[5], ["x"]]
+    assert from_json(to_json({"a": "\ud800x"})) == {"a": "\ufffdx"}
+    assert from_json(to_json(10**5000)) == hex(10**5000)
+
+
+def test_an_object_is_written_as_its_text():
+    class Money:
+        def __str__(self) -> str:
+            return "12 EUR"
+
+    assert from_json(to_json({"price": Money(), "big": 2**80})) == {
+        "price": "12 EUR",
+        "big": 2**80,
+    }
+
+
+def test_depth_without_end_is_shortened_and_never_raises():
+    deep: list[object] = []
+    for _ in range(5000):
+        deep = [deep]
+    assert from_json(to_json({"deep": deep}))["deep"]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"{", b"\xff", b"nul", b"[" * 100_000, b'{"n":' + b"9" * 5000 + b"}", b"[1" * 20_000],
+)
+def test_whatever_is_wrong_is_a_value_error(data):
+    with pytest.raises(ValueError):
+        from_json(data)
