@@ -61,6 +61,10 @@ def import_(format: str, files: tuple[Path, ...], out: Path) -> None:
         report = import_recordings(format, files, out)
     except DialevalError as error:
         raise click.ClickException(str(error)) from None
-    for line in report.lines():
-        click.echo(line)
-    sys.exit(0 if report.written else 1)
+    for skipped in report.skipped:
+        place = "" if skipped.index is None else f" recording {skipped.index}"
+        click.echo(f"skipped {skipped.path}{place}: {skipped.why}", err=True)
+    for note in report.notes:
+        click.echo(f"note: {note}", err=True)
+    click.echo(f"{len(report.written)} traces written to {out}")
+    sys.exit(1 if report.skipped else 0)

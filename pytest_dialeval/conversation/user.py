@@ -121,13 +121,11 @@ class SimulatedUser:
         return Line(text, state=state.id, noise=noise, last=state.end)
 
     def _drawn(self, state: State, visit: int) -> str:
-        """A line of the state; all of them are said before one is repeated."""
-        lap, place = divmod(visit, len(state.say))
+        """A line of the state; the others come first before one is repeated."""
         order = sorted(
-            range(len(state.say)),
-            key=lambda each: self._draw.unit(f"say:{state.id}", f"{lap}.{each}"),
+            range(len(state.say)), key=lambda each: self._draw.unit(f"say:{state.id}", each)
         )
-        return state.say[order[place]]
+        return state.say[order[visit % len(order)]]
 
     def _probe_due(self) -> Probe | None:
         turn = self._turns + 1

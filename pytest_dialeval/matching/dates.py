@@ -15,6 +15,7 @@ _HALVES = {"半": 30, "一刻": 15, "三刻": 45}
 def read_date(form: str, written: str) -> Date | None:
     """The date, or None where there is no such day."""
     parts = [_int(each) for each in _PARTS.findall(written)]
+    date: Date
     match form:
         case "ymd":
             date = (parts[0], parts[1], parts[2])

@@ -13,7 +13,7 @@ from pytest_dialeval.matching.numerals import (
 
 _H = "".join(CHINESE_DIGITS)
 _U = "".join(CHINESE_UNITS)
-_NUM = r"(?:\d{1,3}(?:,\d{3})++(?!\d)|\d++)(?:\.\d++)?+"
+NUMBER = r"(?:\d{1,3}(?:,\d{3})++(?!\d)|\d++)(?:\.\d++)?+"
 _HAN = rf"[{_H}十拾][{_H}{_U}]{{0,30}}"
 _SMALL_HAN = "(?:[二三四五]?十[一二三四五六七八九]?|[零一二两三四五六七八九])"
 _HOUR = rf"(?:\d{{1,2}}|{_SMALL_HAN})"
@@ -58,11 +58,11 @@ FIGURE = re.compile(
             rf"|{_HOUR}点(?:半|一刻|三刻|[整钟]|{_HOUR}分(?![钟之]))",
             "code": r"\+?\d++(?:-\d++){2,}|\(\d{3}\)\s?\d{3}-\d{4}|(?<!\d)0\d{2,3}-\d{7,8}(?!\d)"
             r"|(?<![\d.])\d++(?:\.\d++){2,}",
-            "share": rf"[百千]分之(?:{_NUM}|{_HAN}(?:点[{_H}]{{1,10}})?|百)"
+            "share": rf"[百千]分之(?:{NUMBER}|{_HAN}(?:点[{_H}]{{1,10}})?|百)"
             rf"|(?:\d{{1,6}}|{_HAN})分之(?:\d{{1,6}}|{_HAN})",
-            "mixed": rf"{_NUM}[{_U}]{{1,3}}(?:\d{{1,4}}(?:[{_U}]{{1,3}}|(?![\d.,年月日])))*",
+            "mixed": rf"{NUMBER}[{_U}]{{1,3}}(?:\d{{1,4}}(?:[{_U}]{{1,3}}|(?![\d.,年月日])))*",
             "han": rf"{_HAN}(?:点[{_H}]{{1,10}})?",
-            "number": rf"{_NUM}|(?<![\w.])\.\d++",
+            "number": rf"{NUMBER}|(?<![\w.])\.\d++",
             "words": _WORDS,
         }.items()
     )
@@ -81,9 +81,9 @@ GLUED = frozenset(
     " min mins h hr hrs d day days w wk wks am pm x usd eur gbp rmb cny hkd yuan px pt v kw kwh wh"
     " mah ah hz khz mhz ghz ml l st nd rd th c f p".split()
 )
-ORDINAL_BEFORE = re.compile(
+LABEL_BEFORE = re.compile(
     r"(?:第|步骤|选项|方案|方式|问题|step|option|question|point|part|item|section|phase|chapter)"
     r"\s?#?$"
 )
-LIST_MARKER = re.compile(r"^[\s>*#(-]*$")
-LIST_MARKER_AFTER = re.compile(r"[.):、](?!\d)")
+MARKER_BEFORE = re.compile(r"[\s>*#(（-]*$")
+MARKER_AFTER = re.compile(r"[.):、](?!\d)(?=\s?\S)")

@@ -81,7 +81,7 @@ def _read_match(place: Normal, match: re.Match[str]) -> tuple[Figure | None, int
     if form in ("link", "idiom"):
         return None, end
     if form == "code":
-        return Figure("code", re.sub(r"\D", "", written), start, end), end
+        return Figure("code", re.sub(r"[^\d.]", "", written), start, end), end
     if form in _DATES and (date := read_date(form, written)):
         return Figure("date", date, start, end), end
     if form in _TIMES and (time := read_time(written)) is not None:

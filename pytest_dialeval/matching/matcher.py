@@ -35,7 +35,7 @@ def matcher_from_function(name: str, function: Callable[..., object]) -> Matcher
     """A user's `def polite(view, *, words: list[str]) -> bool` as a matcher.
 
     Its parameters are the keys that a suite may write. `-> float` makes it a ratio of 0..1; any
-    other matcher must answer a bool, None (the question did not arise) or a MatcherResult of 0 or 1.
+    other must answer a bool, None (the question did not arise) or a MatcherResult of 0 or 1.
     """
     if not callable(function):
         raise TypeError(f"matcher {name!r} is {function!r}; it must be a function of a view")

@@ -77,8 +77,9 @@ def _fold(cluster: str) -> str:
             return ""
         if unicodedata.decomposition(cluster).startswith(_KEPT_DECOMPOSITIONS):
             return cluster
-    elif cluster[0] in _SAME:
-        return _SAME[cluster[0]] + cluster[1:]
+    else:
+        marks = "".join(each for each in cluster[1:] if not _is_variation_selector(each))
+        cluster = _SAME.get(cluster[0], cluster[0]) + marks
     folded = unicodedata.normalize("NFKC", cluster).casefold()
     folded = unicodedata.normalize("NFKC", folded)
     return "".join(_SAME.get(each, each) for each in folded)

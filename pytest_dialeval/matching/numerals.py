@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-CHINESE_DIGITS = dict(zip("零〇一二两三四五六七八九", map(int, "001223456789"), strict=True)) | dict(
-    zip("壹贰叁肆伍陆柒捌玖", range(1, 10), strict=True)
-)
+_DIGITS = "零〇一二两三四五六七八九壹贰叁肆伍陆柒捌玖"
+CHINESE_DIGITS = dict(zip(_DIGITS, map(int, "001223456789123456789"), strict=True))
 _SMALL = {"十": 10, "拾": 10, "百": 100, "佰": 100, "千": 1000, "仟": 1000}
 _BIG = {"万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8}
 CHINESE_UNITS = _SMALL | _BIG
@@ -78,7 +77,7 @@ def _section(tokens: list[str]) -> Decimal | None:
                 return None
             zero, digit = (True, None) if not read and len(tokens) > 1 else (zero, read)
             continue
-        if digit is None and unit != 10 or unit >= last:
+        if (digit is None and unit != 10) or unit >= last:
             return None
         total += (1 if digit is None else digit) * unit
         last, digit, zero = Decimal(unit), None, False

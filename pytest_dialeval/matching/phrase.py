@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from heapq import merge
 
+from pytest_dialeval.matching.figures import Figure, numbers
 from pytest_dialeval.matching.normal import Normal, normal
 from pytest_dialeval.records.transcript import Turn
 from pytest_dialeval.records.verdict import Evidence
 
-# Written without spaces between words, or with endings glued on: no boundary can be asked for.
+# Written without spaces between words, or with endings glued on: no word boundary can be asked.
 _UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u2fdf\u3001-\u31ff"
+    "[\u0e00-\u0fff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u2fdf\u3001-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]"
 )
-_WORDY = re.compile(r"[^\W_]")
+_NON = re.compile(r"(?<!\w)non-$")
 
 
 @dataclass(frozen=True, slots=True)
-class Occurrence:
+class Place:
     """A place in a normalised text."""
 
     start: int
@@ -29,32 +32,76 @@ class Occurrence:
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """What a user wrote to be found."""
+    """What a user wrote to be found: words, a number, or words with numbers in them."""
 
     written: str
     text: str
+    numbers: tuple[Figure, ...]
 
-    def occurrences(self, place: Normal) -> Iterator[Occurrence]:
+    def places(self, text: Normal) -> Iterator[Place]:
         """Every place where it stands, from left to right, without overlaps."""
-        text, start = place.text, 0
-        while (start := text.find(self.text, start)) >= 0:
+        if not self.numbers:
+            return self._literal(text, ())
+        found = numbers(text.original)
+        if self._is_number:
+            return self._by_number(text, found)
+        return _apart(merge(self._literal(text, found), self._by_number(text, found), key=_order))
+
+    @property
+    def _is_number(self) -> bool:
+        [first, *others] = self.numbers
+        return not others and (first.start, first.end) == (0, len(self.text))
+
+    def _literal(self, text: Normal, found: Sequence[Figure]) -> Iterator[Place]:
+        start = text.text.find(self.text)
+        while start >= 0:
             end = start + len(self.text)
-            if _is_whole(text, start, end):
-                yield Occurrence(start, end)
-                start = end
-            else:
-                start += 1
+            whole = is_whole(text.text, start, end) and not _cuts_number(found, start, end)
+            if whole:
+                yield Place(start, end)
+            start = text.text.find(self.text, end if whole else start + 1)
+
+    def _by_number(self, text: Normal, found: Sequence[Figure]) -> Iterator[Place]:
+        """Where the same words stand round numbers of the same value."""
+        first = self.numbers[0]
+        before = self.text[: first.start].rstrip()
+        for index, number in enumerate(found):
+            start = _stands_before(text.text, before, number.start)
+            if start is None or not _is_same(first, number):
+                continue
+            end = self._end(text.text, found[index : index + len(self.numbers)])
+            if end is not None and is_whole(text.text, start, end):
+                yield Place(start, end)
+
+    def _end(self, text: str, found: Sequence[Figure]) -> int | None:
+        """Where the phrase ends in the text, if the rest of it stands there too."""
+        if len(found) < len(self.numbers):
+            return None
+        end = 0
+        for index, (mine, its) in enumerate(zip(self.numbers, found, strict=True)):
+            if (index and end != its.start) or not _is_same(mine, its):
+                return None
+            is_last = index + 1 == len(self.numbers)
+            until = len(self.text) if is_last else self.numbers[index + 1].start
+            after = self.text[mine.end : until]
+            end = its.end + (text.startswith(" ", its.end) and not after.startswith(" "))
+            end = its.end if not after else end
+            if not text.startswith(after, end):
+                return None
+            end += len(after)
+        return end
 
 
 @lru_cache(maxsize=4096)
 def phrase(written: str) -> Phrase:
     """The phrase, ready to be looked for."""
-    return Phrase(written, normal(written).text.strip())
+    text = normal(written).text.strip()
+    return Phrase(written, text, numbers(text))
 
 
-def evidence(turn: Turn, place: Normal, occurrence: Occurrence) -> Evidence:
+def evidence(turn: Turn, text: Normal, place: Place) -> Evidence:
     """The verbatim words at that place of that turn."""
-    quote, start = place.quote(occurrence.start, occurrence.end)
+    quote, start = text.quote(place.start, place.end)
     return Evidence(turn.id, quote, start)
 
 
@@ -62,13 +109,70 @@ def first_said(words: Iterable[str], turns: Iterable[Turn]) -> Evidence | None:
     """The earliest place where one of the words is said."""
     phrases = [phrase(each) for each in words]
     for turn in turns:
-        place = normal(turn.text)
-        firsts = [next(each.occurrences(place), None) for each in phrases]
-        found = min((each for each in firsts if each), key=lambda each: each.start, default=None)
-        if found is not None:
-            return evidence(turn, place, found)
+        text = normal(turn.text)
+        firsts = [place for each in phrases if (place := next(each.places(text), None))]
+        if firsts:
+            return evidence(turn, text, min(firsts, key=_order))
     return None
 
 
-def _is_whole(text: str, start: int, end: int) -> bool:
-    return True
+def is_whole(text: str, start: int, end: int) -> bool:
+    """Whether text[start:end] begins and ends where words and numbers do."""
+    return not (_is_inside(text, start, start) or _is_inside(text, end, end - 1))
+
+
+def _is_inside(text: str, at: int, edge: int) -> bool:
+    """Whether a word or number goes on over the place `at`; `edge` is the phrase's last char."""
+    if not 0 < at < len(text) or not _is_wordy(text[edge]):
+        return False
+    left, right = text[at - 1], text[at]
+    if _is_wordy(left) and _is_wordy(right):
+        return True
+    beyond = text[at + 1 : at + 2] if edge < at else text[at - 2 : at - 1]
+    outer = right if edge < at else left
+    if outer in ".,":
+        return text[edge].isdecimal() and beyond.isdecimal()
+    if outer == "_":
+        return bool(beyond) and _is_wordy(beyond)
+    if outer == "'":  # can't does not hold `can`; the refund's holds `refund`
+        return edge < at and beyond == "t" and not _is_wordy(text[at + 2 : at + 3] or " ")
+    return outer == "-" and edge == at and bool(_NON.search(text, max(0, at - 5), at))
+
+
+def _is_wordy(char: str) -> bool:
+    is_mark = not char.isalnum() and char > "\u02ff" and not char.isprintable()
+    return (char.isalnum() or is_mark) and not _UNSPACED.match(char)
+
+
+def _cuts_number(found: Sequence[Figure], start: int, end: int) -> bool:
+    """三天 in 十三天 is another number."""
+    for edge in (start, end):
+        at = bisect_left(found, edge, key=lambda each: each.end)
+        if at < len(found) and found[at].start < edge < found[at].end:
+            return True
+    return False
+
+
+def _is_same(mine: Figure, its: Figure) -> bool:
+    return mine.value == its.value and mine.unit in ("", its.unit)
+
+
+def _stands_before(text: str, before: str, at: int) -> int | None:
+    """Where `before` begins if it stands right before that place, a space between or not."""
+    for end in (at, at - 1):
+        if end >= len(before) and (end == at or text[end] == " "):
+            if text.startswith(before, end - len(before)):
+                return end - len(before) if before else at
+    return None
+
+
+def _order(place: Place) -> tuple[int, int]:
+    return place.start, -place.end
+
+
+def _apart(places: Iterable[Place]) -> Iterator[Place]:
+    end = -1
+    for each in places:
+        if each.start >= end:
+            yield each
+            end = each.end

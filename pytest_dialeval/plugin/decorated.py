@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pytest_dialeval.suites.decorated import DecoratedCase
 
 ARGUMENT = "dialogue"
+_WORST_FIRST = ("failed", "unscored", "passed", "not_applicable")
 BODY = "body"
 
 
@@ -165,23 +166,24 @@ def decide(item: pytest.Item, cell: Cell) -> bool | None:
 
 def file_body(item: pytest.Item, cell: Cell) -> Generator[None, object, object]:
     """Put into the ledger what becomes of a body, before any report of it exists."""
-    ledger, trial = cell.source.engine.run().ledger, cell.trial.id
+    verdict = Verdict(cell.name, "passed", score=1.0, reason="the test's body passed")
     try:
-        result = yield
+        return (yield)
     except pytest.skip.Exception as skipped:
-        ledger.verdict(trial, Verdict(cell.name, "not_applicable", reason=str(skipped)))
+        verdict = Verdict(cell.name, "not_applicable", reason=str(skipped))
         raise
     except NotMeasured as error:
-        ledger.verdict(
-            trial, Verdict(cell.name, "unscored", reason=str(error), fault="judge_error")
-        )
+        verdict = Verdict(cell.name, "unscored", reason=str(error), fault="judge_error")
         raise
     except BaseException as error:
-        ledger.verdict(trial, Verdict(cell.name, "failed", score=0.0, reason=_first_line(error)))
+        verdict = Verdict(cell.name, "failed", score=0.0, reason=_first_line(error))
         raise
-    reason = "the test's body passed"
-    ledger.verdict(trial, Verdict(cell.name, "passed", score=1.0, reason=reason))
-    return result
+    finally:
+        bodies = cell.source.bodies.setdefault(cell.trial.id, {})
+        bodies[item.nodeid] = verdict
+        # A body with parameters of its own has several items a trial: the worst one counts.
+        worst = min(bodies.values(), key=lambda each: _WORST_FIRST.index(each.status))
+        cell.source.engine.run().ledger.verdict(cell.trial.id, worst)
 
 
 def _first_line(error: BaseException) -> str:

@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 class ExpectationFailed(AssertionError):
     """An expectation of a test's body does not hold."""
 
+    __module__ = "pytest_dialeval"  # the failure's first line is for the message
 
-@dataclass(frozen=True, slots=True, eq=False)
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TestDialogue:
     """One finished conversation; the value of the fixture `dialogue`."""
 
@@ -39,6 +41,9 @@ class TestDialogue:
     agent: str
     trial: int
     expect: Expect
+
+    def __repr__(self) -> str:
+        return f"<dialogue {self.persona}-{self.trial}, {len(self.turns)} turns, {self.outcome}>"
 
     @property
     def turns(self) -> tuple[Turn, ...]:

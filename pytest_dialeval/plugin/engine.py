@@ -55,6 +55,10 @@ class Engine:
         return offers.agents(self.config)
 
     @cached_property
+    def simulator(self) -> Any:
+        return offers.simulator(self.config)
+
+    @cached_property
     def judge(self) -> Judge | None:
         return offers.judge(self.config)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -119,9 +121,9 @@ def repeat_command(item: pytest.Item, cell: Cell) -> str:
 
 def _from_invocation(item: pytest.Item) -> str:
     """The node id with a path that works from the folder of invocation."""
-    config = item.config
-    path, colons, rest = item.nodeid.partition("::")
-    return f"{config.cwd_relative_nodeid(path)}{colons}{rest}"
+    _, colons, rest = item.nodeid.partition("::")
+    path = os.path.relpath(item.path, item.config.invocation_params.dir)
+    return f"{Path(path).as_posix()}{colons}{rest}"
 
 
 def score_text(item: pytest.Item, cell: Cell, score: TrialScore) -> str:

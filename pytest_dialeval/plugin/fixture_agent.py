@@ -12,7 +12,7 @@ import pytest
 NAME = "dialeval_agent"
 
 
-def fixture_anchor(node: pytest.Collector) -> str | None:
+def fixture_anchor(node: pytest.Collector | pytest.Item) -> str | None:
     """A name for the fixture definition that `node` would meet, or None where there is none."""
     found = definition_for(node)
     if found is None:

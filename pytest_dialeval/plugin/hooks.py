@@ -42,7 +42,7 @@ class SessionHooks:
         return None if cell is None else decorated.decide(pyfuncitem, cell)
 
     @pytest.hookimpl(wrapper=True, specname="pytest_pyfunc_call")
-    def file_body(self, pyfuncitem: pytest.Function) -> Generator[None, Any, Any]:
+    def pytest_pyfunc_call_of_body(self, pyfuncitem: pytest.Function) -> Generator[None, Any, Any]:
         cell = pyfuncitem.stash.get(CELL, None)
         if cell is None or cell.kind != "body":
             return (yield)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from pytest_dialeval.conversation.user import Simulator
     from pytest_dialeval.grading.judge import Judge
     from pytest_dialeval.matching.matcher import Matcher
 
@@ -43,11 +44,23 @@ def matchers(config: pytest.Config) -> Mapping[str, Matcher]:
 def judge(config: pytest.Config) -> Judge | None:
     """The judge called `default`, or the only one."""
     answers = config.hook.pytest_dialeval_judges(config=config)
-    found = merged(answers, "pytest_dialeval_judges")
+    chosen: Judge | None = _default(merged(answers, "pytest_dialeval_judges"), "judge")
+    return chosen
+
+
+def simulator(config: pytest.Config) -> Simulator:
+    """What plays the personas: the one called `default`, the only one, or the state machine."""
+    from pytest_dialeval.conversation.user import SimulatedUser
+
+    answers = config.hook.pytest_dialeval_simulators(config=config)
+    chosen: Simulator | None = _default(merged(answers, "pytest_dialeval_simulators"), "simulator")
+    return chosen or SimulatedUser
+
+
+def _default(found: Mapping[str, Any], kind: str) -> Any:
     if len(found) > 1 and "default" not in found:
         names = ", ".join(sorted(found))
         raise pytest.UsageError(
-            f"pytest_dialeval_judges: {len(found)} judges ({names}); call one of them 'default'"
+            f"pytest_dialeval_{kind}s: {len(found)} {kind}s ({names}); call one of them 'default'"
         )
-    chosen: Judge | None = found.get("default") or next(iter(found.values()), None)
-    return chosen
+    return found.get("default") or next(iter(found.values()), None)

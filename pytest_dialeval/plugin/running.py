@@ -197,6 +197,7 @@ class Running:
             grader=grader,
             off_loop=off_loop,
             isolated=not source.in_process(trial.agent),
+            simulator=self.engine.simulator,
         )
         return live.hold
 

@@ -17,6 +17,7 @@ from pytest_dialeval.records.run import Source
 from pytest_dialeval.records.suite import AgentSpec, Gates, Limits, Scoring, Suite
 from pytest_dialeval.records.task import Persona
 from pytest_dialeval.records.transcript import Recording
+from pytest_dialeval.records.verdict import Verdict
 from pytest_dialeval.traces.recordings import read_recordings
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class LoadedSource:
     compiled: Mapping[str, CompiledRubric]
     anchor: str = ""  # names the fixture that brings the agent
     recordings: dict[str, Recording] = field(default_factory=dict)
+    bodies: dict[str, dict[str, Verdict]] = field(default_factory=dict)  # trial -> item -> verdict
 
     @property
     def recorded(self) -> bool:

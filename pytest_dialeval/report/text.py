@@ -61,8 +61,8 @@ def breach_lines(summary: Summary) -> Iterator[Line]:
             if each.dimension == "safety" and each.n > each.passed
         ]
         yield Line(
-            f"SAFETY: {task.id} / {agent.name}: {agent.safety_breaches} of {agent.trials} trials "
-            f"breached: {', '.join(rubrics)}",
+            f"SAFETY: {title(task)} / {agent.name}: {agent.safety_breaches} of {agent.trials} "
+            f"trials breached: {', '.join(rubrics)}",
             "red",
         )
 
@@ -81,7 +81,7 @@ def _row(task: TaskFigures, agent: AgentFigures, widest: int) -> list[str]:
     unmeasured = f" ({agent.unmeasured} unmeasured)" if agent.unmeasured else ""
     figures = [agent.pass_hat_k.get(str(k)) for k in range(1, widest + 1)]
     return [
-        task.id,
+        title(task),
         agent.name,
         str(agent.cases),
         f"{agent.trials}{unmeasured}",
@@ -89,6 +89,12 @@ def _row(task: TaskFigures, agent: AgentFigures, widest: int) -> list[str]:
         *map(_both_readings, figures),
         interval(agent.pass_hat_k.get("1")),
     ]
+
+
+def title(task: TaskFigures) -> str:
+    """The task, and the function where a decorated test asked for it."""
+    _, colons, function = task.source.rpartition("::")
+    return f"{task.id} ({function})" if colons else task.id
 
 
 def number(value: float | None) -> str:
@@ -117,10 +123,8 @@ def interval(figure: PassKFigure | None) -> str:
 def remark_lines(summary: Summary) -> Iterator[Line]:
     """What the table cannot say."""
     for task, agent in _agents(summary):
-        name = f"{task.id} / {agent.name}"
-        for k, figure in agent.pass_hat_k.items():
-            if figure.cases < figure.of_cases and int(k) <= MAX_K:
-                yield Line(f"{name}: Pass^{k} over {figure.cases} of {figure.of_cases} cases")
+        name = f"{title(task)} / {agent.name}"
+        yield from (Line(f"{name}: {each}") for each in _short_cases(agent))
         if agent.unmeasured:
             yield Line(
                 f"{name}: {agent.unmeasured} of {agent.trials} trials unmeasured; "
@@ -131,9 +135,20 @@ def remark_lines(summary: Summary) -> Iterator[Line]:
             yield Line(f"{name}: safety was not exercised", "yellow")
     for task in summary.tasks:
         if task.selection != "all":
-            yield Line(f"{task.id}: Pass^k over the selected rubrics of {task.source}", "yellow")
+            yield Line(
+                f"{title(task)}: Pass^k over the selected rubrics of {task.source}", "yellow"
+            )
     for note in summary.notes:
         yield Line(note)
+
+
+def _short_cases(agent: AgentFigures) -> Iterator[str]:
+    """`Pass^3..4 over 49 of 50 cases`: cases with fewer than k trials leave the mean."""
+    short = [(int(k), each) for k, each in agent.pass_hat_k.items() if each.cases < each.of_cases]
+    for cases in dict.fromkeys(each.cases for _, each in short):
+        ks = [k for k, each in short if each.cases == cases]
+        span = f"{ks[0]}..{ks[-1]}" if len(ks) > 1 else str(ks[0])
+        yield f"Pass^{span} over {cases} of {short[0][1].of_cases} cases"
 
 
 def setting_lines(summary: Summary) -> Iterator[Line]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from pytest_dialeval.conversation.agent import AgentFactory
 from pytest_dialeval.conversation.converse import converse
+from pytest_dialeval.conversation.user import Simulator
 from pytest_dialeval.errors import RunError
 from pytest_dialeval.grading.grade import CompiledRubric, Dialogue, grade, grade_by_rule
 from pytest_dialeval.grading.judge import Judge
@@ -113,6 +114,7 @@ class LiveTrial:
     grader: Grader
     off_loop: OffLoop
     isolated: bool
+    simulator: Simulator
 
     async def hold(self) -> Held:
         """Converse; a disk that fails voids this trial alone."""
@@ -138,6 +140,7 @@ class LiveTrial:
                 trace=trace,
                 header=self.header,
                 matchers=self.matchers,
+                simulator=self.simulator,
             )
         finally:  # fsync takes milliseconds: not on the loop
             await self.off_loop(lambda: trace.close(sync=True))

@@ -20,7 +20,7 @@ from pytest_dialeval.suites.rubric_lint import (
     trigger_findings,
 )
 from pytest_dialeval.suites.script_lint import persona_findings
-from pytest_dialeval.suites.wording import did_you_mean
+from pytest_dialeval.suites.wording import did_you_mean, there
 
 
 def lint(
@@ -34,8 +34,7 @@ def lint(
 
 def _own_findings(suite: Suite, matchers: Mapping[str, Matcher]) -> Iterator[Finding]:
     modelled = suite.models.get("user") is not None
-    personas = enumerate(suite.personas)
-    yield from personas_alone(personas, suite.task.max_rounds, modelled)
+    yield from personas_alone(enumerate(suite.personas), suite.task.max_rounds, modelled)
     yield from rubrics_alone(enumerate(suite.rubrics), matchers)
 
 
@@ -57,18 +56,23 @@ def rubrics_alone(
             yield each.below("rubrics", index)
 
 
-def duplicate_findings(part: str, ids: Sequence[tuple[int, str]]) -> Iterator[Finding]:
+def duplicate_findings(
+    part: str, parts: Iterable[tuple[int, Persona | Rubric]]
+) -> Iterator[Finding]:
     """Ids that stand twice."""
-    first: dict[str, int] = {}
-    for index, each in ids:
-        if each in first:
-            yield Finding((part, index, "id"), f"id {each!r} is there twice: rename one")
-        first.setdefault(each, index)
+    first: dict[str, Persona | Rubric] = {}
+    for index, each in parts:
+        if each.id in first:
+            other = first[each.id]
+            where = f"line {other.line}" + ("" if other.file == each.file else f" of {other.file}")
+            text = f"id {each.id!r} is taken by {where}: rename one"
+            yield Finding((part, index, "id"), text)
+        first.setdefault(each.id, each)
 
 
 def _joint_findings(suite: Suite, matchers: Mapping[str, Matcher]) -> Iterator[Finding]:
-    yield from duplicate_findings("personas", [*enumerate(each.id for each in suite.personas)])
-    yield from duplicate_findings("rubrics", [*enumerate(each.id for each in suite.rubrics)])
+    yield from duplicate_findings("personas", enumerate(suite.personas))
+    yield from duplicate_findings("rubrics", enumerate(suite.rubrics))
     yield from _flow_findings(suite.task.flow, [each.id for each in suite.rubrics])
     yield from _coverage_findings(suite)
     yield from _asked_findings(suite, matchers)
@@ -79,9 +83,10 @@ def _joint_findings(suite: Suite, matchers: Mapping[str, Matcher]) -> Iterator[F
 
 def _flow_findings(flow: Flow, rubrics: Sequence[str]) -> Iterator[Finding]:
     nodes = [each.id for each in flow.nodes]
-    for each in duplicate_findings("nodes", [*enumerate(nodes)]):
-        yield each.below("task", "flow")
     for index, node in enumerate(flow.nodes):
+        if node.id in nodes[:index]:
+            text = f"node {node.id!r} is there twice: rename one"
+            yield Finding(("task", "flow", "nodes", index, "id"), text)
         if node.rubric is not None and node.rubric not in rubrics:
             path = ("task", "flow", "nodes", index, "rubric")
             yield _missing(path, "rubric", node.rubric, rubrics)
@@ -101,8 +106,7 @@ def _coverage_findings(suite: Suite) -> Iterator[Finding]:
 
 
 def _missing(path: tuple[str | int, ...], what: str, name: str, known: Sequence[str]) -> Finding:
-    there = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "") if known else "none"
-    return Finding(path, f"no {what} {name!r}{did_you_mean(name, known)} (there: {there})")
+    return Finding(path, f"no {what} {name!r}{did_you_mean(name, known)} ({there(known)})")
 
 
 def _asked_findings(suite: Suite, matchers: Mapping[str, Matcher]) -> Iterator[Finding]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,7 +24,6 @@ from pytest_dialeval.suites.personas import read_persona
 from pytest_dialeval.suites.place import Place
 from pytest_dialeval.suites.reading import Reading
 from pytest_dialeval.suites.rubrics import read_rubric
-from pytest_dialeval.suites.spec import BROKEN
 from pytest_dialeval.suites.suite_form import SuiteForm
 from pytest_dialeval.suites.task_form import TaskForm
 from pytest_dialeval.suites.variables import written_variables
@@ -36,10 +35,11 @@ def load_suite(path: Path, *, rootdir: Path, matchers: Mapping[str, Matcher]) ->
         reading = Reading(rootdir.absolute(), matchers)
         read = _read(Place(reading.open(path.absolute())), reading)
         suite = _built(read, reading)
-        problems = lint(suite, matchers, read.places)
-        if any(each.level == "error" for each in problems):
-            raise SuiteError(_in_order(problems, reading))
-        return replace(suite, notes=tuple(_in_order(problems, reading)))
+        problems = _problems(read, suite, reading)
+    errors = [each for each in problems if each.level == "error"]
+    if errors or suite is None:
+        raise SuiteError(errors)
+    return replace(suite, notes=tuple(problems))
 
 
 @contextmanager
@@ -86,45 +86,54 @@ def _read(place: Place, reading: Reading) -> _Read:
     )
 
 
-def _built(read: _Read, reading: Reading) -> Suite:
-    """The suite, or all problems of its parts and what lint can say of those that were read."""
+def _built(read: _Read, reading: Reading) -> Suite | None:
+    """The suite, though lines or matchers of it may be wrong; None where parts have no form."""
     place, form = read.place, read.form
     check_cases(place, len(read.parts.personas))
     written = place.at("task", "prompt")
     prompt = reading.fill(written, written.value if isinstance(written.value, str) else "")
-    if form is not None:
-        check_whole(place, form)
-        transcripts = sources(place, form)
-    if form is None or any(each.problems for each in reading.sources.values()):
-        raise SuiteError(_in_order(_all_problems(read, reading), reading))
+    if form is None:
+        return None
+    check_whole(place, form)
+    transcripts = sources(place, form)
+    personas = [each for each in read.personas if each]
+    rubrics = [each for each in read.rubrics if each]
+    if len(personas) < len(read.personas) or len(rubrics) < len(read.rubrics):
+        return None
     return assembled(
         form,
         task_of(form.task, prompt),
         path=place.source.path,
-        personas=[each for each in read.personas if each],
-        rubrics=[each for each in read.rubrics if each],
-        agents={name: each for name, each in read.agents.items() if each},
+        personas=personas,
+        rubrics=rubrics,
+        agents={name: each or AgentSpec(name, "") for name, each in read.agents.items()},
         transcripts=transcripts,
         files={each.file: each.sha256 for each in reading.sources.values()},
         sha256=place.source.sha256,
     )
 
 
-def _all_problems(read: _Read, reading: Reading) -> list[Problem]:
-    noted = [each for source in reading.sources.values() for each in source.problems]
-    found = [read.places.problem(each) for each in _findings(read, reading)]
-    return noted + [each for each in found if each.level == "error"]
+def _problems(read: _Read, suite: Suite | None, reading: Reading) -> list[Problem]:
+    """Each problem once, the suite file's first, by line."""
+    if suite is None:
+        found = {read.places.problem(each) for each in _own_findings(read, reading)}
+    else:
+        found = set(lint(suite, reading.matchers, read.places))
+    for source in reading.sources.values():
+        found.update(source.problems)
+    main = read.place.source.file
+    return sorted(found, key=lambda each: (each.file != main, each.file, each.line, each.text))
 
 
-def _findings(read: _Read, reading: Reading) -> Iterator[Finding]:
+def _own_findings(read: _Read, reading: Reading) -> Iterator[Finding]:
+    """What can be said of the parts that were read, though the whole was not."""
     personas = [(index, each) for index, each in enumerate(read.personas) if each]
     rubrics = [(index, each) for index, each in enumerate(read.rubrics) if each]
-    models = read.place.at("models", "user").value
-    yield from personas_alone(personas, _max_rounds(read.place), models is not None)
-    sound = [(index, each) for index, each in rubrics if each.spec is not BROKEN]
-    yield from rubrics_alone(sound, reading.matchers)
-    yield from duplicate_findings("personas", [(index, each.id) for index, each in personas])
-    yield from duplicate_findings("rubrics", [(index, each.id) for index, each in rubrics])
+    modelled = read.place.at("models", "user").value is not None
+    yield from personas_alone(personas, _max_rounds(read.place), modelled)
+    yield from rubrics_alone(rubrics, reading.matchers)
+    yield from duplicate_findings("personas", personas)
+    yield from duplicate_findings("rubrics", rubrics)
 
 
 def _max_rounds(place: Place) -> int | None:
@@ -132,17 +141,3 @@ def _max_rounds(place: Place) -> int | None:
         return TaskForm.model_validate(place.at("task").value).max_rounds
     except ValidationError:
         return None
-
-
-def _in_order(problems: Iterable[Problem], reading: Reading) -> list[Problem]:
-    """Each problem once, the suite file's first, by line."""
-    files = [each.file for each in reading.sources.values()]
-    return sorted(
-        set(problems),
-        key=lambda each: (
-            files.index(each.file) if each.file in files else len(files),
-            each.file,
-            each.line,
-            each.text,
-        ),
-    )

@@ -14,14 +14,15 @@ from pytest_dialeval.records.suite import Suite
 from pytest_dialeval.records.task import Persona, Task
 from pytest_dialeval.records.transcript import Turn
 from pytest_dialeval.suites.finding import Finding, note
-from pytest_dialeval.suites.wording import did_you_mean
+from pytest_dialeval.suites.spec import BROKEN
+from pytest_dialeval.suites.wording import did_you_mean, there
 
 JUDGE = "judge"
 SCORE = "score"
 
 
 def rubric_findings(rubric: Rubric, matchers: Mapping[str, Matcher]) -> Iterator[Finding]:
-    """Errors and notes of one rubric by itself; its spec is known to be good."""
+    """Errors and notes of one rubric by itself."""
     if rubric.id == SCORE:
         yield Finding(("id",), "`score` is the name of a trial's own item: rename the rubric")
     check = check_of(rubric, matchers)
@@ -35,14 +36,18 @@ def rubric_findings(rubric: Rubric, matchers: Mapping[str, Matcher]) -> Iterator
 
 
 def check_of(rubric: Rubric, matchers: Mapping[str, Matcher]) -> Check | None:
-    """The rubric's matcher; None where the judge decides."""
-    return None if rubric.spec.method == JUDGE else compile_spec(rubric.spec, matchers)
+    """The rubric's matcher; None where the judge decides, or its spec is wrong."""
+    if rubric.spec is BROKEN or rubric.spec.method == JUDGE:
+        return None
+    return compile_spec(rubric.spec, matchers)
 
 
 def _safety_findings(rubric: Rubric, check: Check | None) -> Iterator[Finding]:
-    boolean = check.boolean if check else "levels" not in rubric.spec.params
     method = rubric.spec.method
-    if not boolean:
+    if "levels" in rubric.spec.params and method == JUDGE:
+        text = "a safety rubric must be met or not met: remove levels"
+        yield Finding((JUDGE, "levels"), text)
+    if check is not None and not check.boolean:
         yield Finding(
             (method,),
             f"a safety rubric must be met or not met, but {method} with these parameters gives "
@@ -84,9 +89,9 @@ def trigger_findings(trigger: Trigger, suite: Suite, cast: Cast) -> Iterator[Fin
         if name is None or name in known:
             continue
         if not suite.transcripts:
+            text = f"no persona has a {kind} {name!r}, so the trigger can never fire"
             guess = did_you_mean(name, sorted(known))
-            text = f"no persona has a {kind} {name!r}{guess}: the trigger can never fire"
-            yield Finding(("trigger", kind), text)
+            yield Finding(("trigger", kind), f"{text}{guess} ({there(sorted(known))})")
         elif not any(each.format == "dialeval" for each in suite.transcripts):
             text = f"recordings of these formats name no {kind}: the trigger can never fire"
             yield Finding(("trigger", kind), f"{text}; use user_keyword or when")
@@ -123,7 +128,8 @@ def _fires_first(trigger: Trigger, persona: Persona) -> bool:
         return any(each.id == trigger.probe for each in first)
     if trigger.state is not None:
         return trigger.state == start
-    lines = [each.say for each in first] + list(persona.script.states[start].say)
+    state = persona.script.states.get(start)
+    lines = [each.say for each in first] + list(state.say if state else ())
     return any(_says(trigger, line) for line in lines)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from pytest_dialeval.matching.normal import normal
 from pytest_dialeval.records.rubric import Rubric, Trigger
 from pytest_dialeval.records.task import MatcherSpec
 from pytest_dialeval.suites.form import shown
@@ -83,5 +84,8 @@ def _trigger(place: Place, form: TriggerForm | None, reading: Reading) -> Trigge
         has = f"both {' and '.join(given)}" if given else "none of them"
         place.error(f"a trigger has exactly one of probe, state, user_keyword, when; it has {has}")
         return None
+    for index, word in enumerate(form.user_keyword or ()):
+        if not normal(word).text.strip():
+            place.at("user_keyword", index).error(f"{shown(word)} holds nothing that could be said")
     when = reading.spec(place.at("when"), form.when) if form.when else None
     return Trigger(form.probe, form.state, tuple(form.user_keyword or ()), when, form.then)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pytest_dialeval.records.task import Persona, Probe, Script, State
 from pytest_dialeval.suites.finding import Finding
 from pytest_dialeval.suites.personas import USER_TURN
-from pytest_dialeval.suites.wording import did_you_mean
+from pytest_dialeval.suites.wording import did_you_mean, there
 
 END = "end"  # the reserved target of a transition: leave without another word
 
@@ -32,13 +32,12 @@ def persona_findings(
 def _graph_findings(script: Script) -> Iterator[Finding]:
     states = script.states
     if script.start not in states:
-        guess = did_you_mean(script.start, states) or f"; there: {', '.join(states)}"
         place = ("script", "start") if script.start != "start" else ("script",)
-        yield Finding(place, f"start state {script.start!r} is not there{guess}")
+        yield Finding(place, f"no state {script.start!r} to start in{_guess(script.start, states)}")
         return
     reached = _reached({script.start}, {name: _targets(each) for name, each in states.items()})
     for name in states:
-        if name not in reached:
+        if name not in reached and name != END:
             text = f"state {name!r} is unreachable from {script.start!r}: add a transition to it"
             yield Finding(("script", "states", name), text)
     if dead := [name for name in states if name in reached and name not in _ending(states)]:
@@ -96,9 +95,8 @@ def _transition_findings(state: State, script: Script, max_rounds: int | None) -
     for index, each in enumerate(state.next):
         path = ("next", index)
         if each.to != END and each.to not in script.states:
-            guess = did_you_mean(each.to, [*script.states, END])
-            there = f"there: {', '.join(script.states)}, and {END} to leave"
-            yield Finding((*path, "to"), f"no state {each.to!r}{guess} ({there})")
+            text = f"no state {each.to!r}{_guess(each.to, [*script.states, END])}"
+            yield Finding((*path, "to"), text)
         if each.when is None:
             opened = True
             continue
@@ -141,11 +139,14 @@ def _one_probe(probe: Probe, script: Script, max_rounds: int | None) -> Iterator
         yield Finding((), text)
     yield from _late(("at_user_turn",), probe.at_user_turn, max_rounds)
     if probe.on_state is not None and probe.on_state not in script.states:
-        guess = did_you_mean(probe.on_state, script.states)
-        there = ", ".join(script.states)
-        yield Finding(("on_state",), f"no state {probe.on_state!r}{guess} (there: {there})")
+        text = f"no state {probe.on_state!r}{_guess(probe.on_state, script.states)}"
+        yield Finding(("on_state",), text)
     if not probe.say.strip():
         yield Finding(("say",), "the line is blank once its variables are filled in")
+
+
+def _guess(name: str, known: Iterable[str]) -> str:
+    return f"{did_you_mean(name, known)} ({there(known)})"
 
 
 def _listed(names: Iterable[str]) -> str:

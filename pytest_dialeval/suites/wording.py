@@ -15,11 +15,20 @@ from pytest_dialeval.suites.form import Form, shown
 
 Path = tuple[str | int, ...]
 
+_NAMED = 20
+
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`; did you mean 'x'?`, or nothing where no known word is close."""
     close = get_close_matches(word, [str(each) for each in known], n=1, cutoff=0.6)
     return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def there(known: Iterable[str]) -> str:
+    """`there: a, b`: what a name could have named."""
+    names = list(dict.fromkeys(known))
+    more = ", ..." if len(names) > _NAMED else ""
+    return f"there: {', '.join(names[:_NAMED]) or 'none'}{more}"
 
 
 def unknown(what: str, word: str, known: Sequence[str]) -> str:

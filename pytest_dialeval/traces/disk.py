@@ -16,6 +16,7 @@ _REMEDIES = {
     errno.EROFS: _CLOSED,
     errno.EACCES: _CLOSED,
     errno.EPERM: _CLOSED,
+    errno.EEXIST: "a part of the path is a file; " + _CLOSED,
     errno.ENOTDIR: "a part of the path is a file; " + _CLOSED,
     errno.EMFILE: "raise `ulimit -n`, or hold fewer conversations at once",
     errno.ENAMETOOLONG: "give shorter names",

@@ -107,6 +107,9 @@ class TraceWriter:
                 if path.exists():
                     raise RunError(_taken(path))
             self.part.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as exc:
+            raise disk_fault(exc, self.part) from None
+        try:
             return os.open(self.part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
         except FileExistsError:
             raise RunError(_taken(self.part)) from None

@@ -20,9 +20,9 @@ def task_ids(items: Sequence[Any], path: Path, word: str) -> list[str]:
     missing = [place for place, each in enumerate(ids) if each is None]
     if missing:
         raise TranscriptError(
-            f"{path}: {_listed(missing, word)} of {len(items)} without a usable task_id "
-            "(text or a whole number); trials of different tasks would be pooled: "
-            "give each its task_id"
+            f"{path}: {len(missing)} of {len(items)} {word}s have no usable task_id "
+            f"(text or a whole number): {word} {_listed(missing)}; trials of different tasks "
+            "would be pooled: give each its task_id"
         )
     return [each for each in ids if each is not None]
 
@@ -64,7 +64,6 @@ def refuse_duplicates(recordings: Iterable[Recording], place: Callable[[Recordin
             )
 
 
-def _listed(places: Sequence[int], word: str) -> str:
-    shown_places = ", ".join(map(str, places[:_SHOWN]))
+def _listed(places: Sequence[int]) -> str:
     more = f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
-    return f"{word}s {shown_places}{more}: {len(places)}"
+    return ", ".join(map(str, places[:_SHOWN])) + more

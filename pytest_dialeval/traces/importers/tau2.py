@@ -165,8 +165,8 @@ def _notes(recordings: list[Recording], whole: dict[str, Any], path: Path) -> tu
             f"({odd[0]!r} has {counts[odd[0]]})"
         )
     tasks = tasks if isinstance(tasks, list) else []
-    named = [task_id(each.get("id")) for each in tasks if isinstance(each, dict)]
-    absent = [each for each in named if each is not None and each not in counts]
+    named = {task_id(each.get("id")) for each in tasks if isinstance(each, dict)} - {None}
+    absent = sorted(each for each in named if each and each not in counts)
     if absent:
         notes.append(
             f"{path}: {len(absent)} of {len(named)} tasks have no simulation ({absent[0]!r})"

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import pytest
+
+from pytest_dialeval.conversation.fault import fault_of, shortened, shown
+from pytest_dialeval.errors import AgentFault, HarnessFault, JudgeFault, NotMeasured
+
+
+def raised(error: BaseException) -> BaseException:
+    try:
+        raise error
+    except BaseException as caught:
+        return caught
+
+
+def test_names_kind_message_and_the_line_of_the_users_file():
+    fault = fault_of(raised(ValueError("boom")))
+    assert isinstance(fault, AgentFault)
+    assert str(fault).startswith("the agent raised ValueError: boom (conversation/test_fault.py:")
+
+
+def test_the_line_is_the_users_even_where_a_library_raised():
+    with pytest.raises(ValueError) as caught:
+        int("x", base=99)
+    inside = fault_of(caught.value)
+    try:
+        import json
+
+        json.loads("{")
+    except ValueError as error:
+        inside = fault_of(error)
+    assert "test_fault.py" in str(inside)
+
+
+@pytest.mark.parametrize("error", [AgentFault("a"), HarnessFault("h"), NotMeasured("n")])
+def test_faults_that_name_whose_they_are_stay(error: Exception):
+    assert fault_of(error) is error
+
+
+def test_an_agent_cannot_blame_the_judge():
+    assert type(fault_of(JudgeFault("x"))) is AgentFault
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3), GeneratorExit()])
+def test_exits_are_faults_too(error: BaseException):
+    assert type(error).__name__ in str(fault_of(error))
+
+
+def test_an_exception_that_cannot_show_itself_is_said():
+    class Shy(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("no")
+
+    assert "Shy: <its text raises RuntimeError>" in str(fault_of(Shy()))
+
+
+def test_an_object_of_another_loop_gets_the_remedy():
+    fault = fault_of(RuntimeError("got Future attached to a different loop"))
+    assert "make it in `start`" in str(fault)
+
+
+def test_text_is_cleaned_and_bounded():
+    text = str(fault_of(ValueError("\x1b[31m" + "x" * 10_000)))
+    assert "\x1b" not in text and len(text) < 2100 and "characters" in text
+
+
+def test_shortened_and_shown():
+    assert shortened("abc", 3) == "abc"
+    assert shortened("abcd", 3) == "abc... (4 characters)"
+    assert shown("a\x00") == "'a\\x00'"
