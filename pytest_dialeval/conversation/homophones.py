@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 MANDARIN: Mapping[str, str] = {
     "合同": "合桶",
-    "同意": "统一",
+    "同意": "童意",
     "退款": "退宽",
     "退钱": "推前",
     "费用": "废用",

@@ -73,10 +73,8 @@ def _is_async(function: object) -> bool:
 
 def _agent_like(made: object, name: str) -> object:
     if inspect.isclass(made) or not (callable(made) or hasattr(made, "reply")):
-        text = f"agent {name!r} is a function without parameters, so it has to make the agent"
-        raise HarnessFault(
-            f"{text}, which is a function or an object with `reply`; it made {shown(made)}"
-        )
+        text = f"agent {name!r} is a function without parameters, so it makes the agent"
+        raise HarnessFault(f"{text}: a function or an object with `reply`, not {shown(made)}")
     return made
 
 

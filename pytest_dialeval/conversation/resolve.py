@@ -117,7 +117,7 @@ class _Declared:
         if kind in _LATER:
             return f"{use!r}: agents over the network come in a later version"
         known = [*_KINDS, *self._objects]
-        words = {each.partition(":")[0]: each for each in known}
+        words = {each.partition(":")[0]: each for each in reversed(known)}
         close = get_close_matches(kind, words, 1)
         meant = f"; did you mean {words[close[0]]!r}?" if close else ""
         return f"unknown kind of agent {use!r}; known: {', '.join(known)}{meant}"

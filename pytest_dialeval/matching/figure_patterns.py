@@ -27,10 +27,10 @@ MONTH_STARTS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "
 _ONES = "|".join(sorted((word for word in ENGLISH_WORDS), key=len, reverse=True))
 _TENS = "|".join(word for word, value in ENGLISH_WORDS.items() if value >= 20)
 _SCALES = "|".join(ENGLISH_SCALES)
-_ELEMENT = rf"(?:(?:{_TENS})(?:[\s-](?:{_ONES})\b)?|(?:{_ONES})\b)"
+_ELEMENT = rf"(?:(?:{_TENS})[\s-](?:{_ONES})(?![a-z])|(?:{_ONES})(?![a-z]))"
 _WORDS = (
-    rf"\b(?:{_ELEMENT}|an?(?=\s(?:{_SCALES})))"
-    rf"(?:[\s-](?:{_SCALES})\b(?:,?\s(?:and\s)?{_ELEMENT})?){{0,6}}"
+    rf"(?<![a-z_])(?:{_ELEMENT}|an?(?=\s(?:{_SCALES})))"
+    rf"(?:[\s-](?:{_SCALES})(?![a-z])(?:,?\s(?:and\s)?{_ELEMENT})?){{0,6}}"
 )
 
 # In order of precedence where two begin at the same place.
@@ -46,13 +46,13 @@ FIGURE = re.compile(
             "zh_date": rf"(?:(?:\d{{4}}|[{_H}]{{4}})年)?{_HOUR}月"
             r"(?:\d{1,2}|[二三]?十[一二三四五六七八九]?|[一二三四五六七八九])[日号]",
             "mdy": r"(?<![\d/])\d{1,2}/\d{1,2}/(?:\d{4}|\d{2})(?![\d/])",
-            "month_first": rf"\b(?:{_MONTHS})\.?\s\d{{1,2}}(?:st|nd|rd|th)?\b(?!:)"
-            r"(?:,?\s\d{4}\b)?",
-            "day_first": rf"(?<!\d)\d{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?(?:{_MONTHS})\b"
-            r"(?:,?\s\d{4}\b)?",
+            "month_first": rf"(?<![a-z])(?:{_MONTHS})\.?\s\d{{1,2}}(?:st|nd|rd|th)?(?![:\d])"
+            r"(?:,?\s\d{4}(?!\d))?",
+            "day_first": rf"(?<!\d)\d{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?(?:{_MONTHS})(?![a-z])"
+            r"(?:,?\s\d{4}(?!\d))?",
             "clock": r"(?<![\d:])\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?(?![\d:])"
-            r"(?:\s?[ap]\.?m\b)?",
-            "ampm": r"(?<!\d)\d{1,2}\s?[ap]\.?m\b",
+            r"(?:\s?[ap]\.?m(?![a-z]))?",
+            "ampm": r"(?<!\d)\d{1,2}\s?[ap]\.?m(?![a-z])",
             "zh_time": r"(?P<_day>凌晨|早上|早晨|上午|中午|下午|傍晚|晚上)"
             rf"{_HOUR}点(?:半|一刻|三刻|[整钟]|{_HOUR}(?:分(?!钟))?)?"
             rf"|{_HOUR}点(?:半|一刻|三刻|[整钟]|{_HOUR}分(?![钟之]))",
@@ -69,10 +69,10 @@ FIGURE = re.compile(
 )
 
 # Without one of these there is nothing to read.
-WORTH_READING = re.compile(rf"\d|[{_H}十拾]|\b(?:{_ONES}|{_SCALES})\b")
+WORTH_READING = re.compile(rf"\d|[{_H}十拾]|(?:{_ONES}|{_SCALES})")
 
-SCALE = re.compile(rf"[\s-]?({_SCALES})\b|k\b|(?<=\d)(?:m|mn|bn|b)\b")
-PERCENT = re.compile(r"\s?(?:%|percent\b|per\s?cent\b)|个百分点")
+SCALE = re.compile(rf"[\s-]?({_SCALES})(?![a-z])|(?:k|m|mn|bn|b)(?![a-z])")
+PERCENT = re.compile(r"\s?(?:%|percent(?![a-z])|per\s?cent(?![a-z]))|个百分点")
 CURRENCY = "$€£¥₩₹￥"
 CURRENCY_CODES = ("usd", "cny", "rmb", "eur", "gbp", "hkd", "jpy", "us", "hk", "rs")
 # What may be glued to the digits of a number; any other letters make a name of it (4WQ150).

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -70,8 +71,14 @@ class Phrase:
             if start is None or not _is_same(first, number):
                 continue
             end = self._end(text.text, found[index : index + len(self.numbers)])
-            if end is not None and is_whole(text.text, start, end):
+            if end is not None and self._is_whole(text.text, start, end):
                 yield Place(start, end)
+
+    def _is_whole(self, text: str, start: int, end: int) -> bool:
+        # Where a number is the edge, reading it has already told that it ends there.
+        begins = self.numbers[0].start == 0 or not _is_inside(text, start, start)
+        ends = self.numbers[-1].end == len(self.text) or not _is_inside(text, end, end - 1)
+        return begins and ends
 
     def _end(self, text: str, found: Sequence[Figure]) -> int | None:
         """Where the phrase ends in the text, if the rest of it stands there too."""
@@ -140,8 +147,8 @@ def _is_inside(text: str, at: int, edge: int) -> bool:
 
 
 def _is_wordy(char: str) -> bool:
-    is_mark = not char.isalnum() and char > "\u02ff" and not char.isprintable()
-    return (char.isalnum() or is_mark) and not _UNSPACED.match(char)
+    is_word = char.isalnum() or unicodedata.category(char)[0] == "M"
+    return is_word and not _UNSPACED.match(char)
 
 
 def _cuts_number(found: Sequence[Figure], start: int, end: int) -> bool:

@@ -103,7 +103,7 @@ def _scale(text: str, start: int, end: int) -> tuple[int, int]:
         return ENGLISH_SCALES[match[1]], match.end()
     is_money = start and text[start - 1] in patterns.CURRENCY
     # 10k is ten thousand of anything; 10m may be metres.
-    if match[0] == "k" or is_money:
+    if match[0] == "k" or (is_money and match[0] in _SHORT_SCALES):
         return _SHORT_SCALES[match[0]], match.end()
     return 1, end
 

@@ -9,6 +9,7 @@ from pytest_dialeval.records.transcript import Turn
 from pytest_dialeval.records.verdict import MatcherResult
 
 _LISTED_AT_MOST = 8
+QUOTED_AT_MOST = 20  # a reader needs no more, and a long text may hold thousands
 
 
 def quoted(words: Iterable[str], last: str = "or") -> str:

@@ -31,7 +31,21 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
-    config.stash[SETTINGS] = Settings(config)  # mistakes are UsageErrors, before anything runs
+    settings = config.stash[SETTINGS] = Settings(config)  # mistakes end it before anything runs
+    if distributes(config):
+        from pytest_dialeval.plugin.distributed import ControllerHooks
+
+        config.pluginmanager.register(ControllerHooks(config, settings), "dialeval-controller")
+
+
+def distributes(config: pytest.Config) -> bool:
+    """Whether this process is xdist's controller, which hands all items to workers."""
+    return (
+        config.pluginmanager.hasplugin("xdist")
+        and config.getoption("dist", "no") != "no"
+        and not config.getoption("collectonly", False)
+        and not hasattr(config, "workerinput")
+    )
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -64,12 +78,14 @@ def dialogue(request: pytest.FixtureRequest) -> Any:
 def engine_of(config: pytest.Config) -> Engine:
     """The session's engine; made, with its hooks, when it is first needed."""
     from pytest_dialeval.plugin.engine import ENGINE, Engine
-    from pytest_dialeval.plugin.hooks import SessionHooks
+    from pytest_dialeval.plugin.hooks import ClosingHooks, ItemHooks
 
     engine = config.stash.get(ENGINE, None)
     if engine is None:
         engine = config.stash[ENGINE] = Engine(config, config.stash[SETTINGS])
-        config.pluginmanager.register(SessionHooks(engine), "dialeval-session")
+        config.pluginmanager.register(ItemHooks(engine), "dialeval-items")
+        if engine.worker == "main":
+            config.pluginmanager.register(ClosingHooks(engine), "dialeval-closing")
     return engine
 
 

@@ -2,90 +2,98 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_dialeval.errors import DialevalError
+from pytest_dialeval.plugin.reported import Reported
 
 if TYPE_CHECKING:
-    from pytest_dialeval.plugin.engine import Engine
+    from pytest_dialeval.plugin.options import Settings
+    from pytest_dialeval.records.run import Source
+    from pytest_dialeval.runs.directory import RunDirectory
     from pytest_dialeval.runs.summary import Summary
 
 UNMEASURED = 10  # exit status: nothing failed, but something could not be measured
 
 
 class Closing:
-    """Counts reports while they pass; writes the summary once."""
+    """Counts reports while they pass; adds up once, on the controller or the only process."""
 
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
-        self.unmeasured = 0  # E items that say nothing about an agent
-        self.soft: list[tuple[str, str]] = []  # (node id, text)
+    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+        self.config = config
+        self.settings = settings
+        self.reported = Reported()
         self.summary: Summary | None = None
-        self.trouble: list[str] = []
-        self._stopped = False
+        self.trouble: list[str] = []  # shown in red
+        self.directory: RunDirectory | None = None
 
-    def stop(self) -> None:
-        """Stop all conversations; harmless to repeat."""
-        running = self.engine.running
-        if running is None or self._stopped:
-            return
-        self._stopped = True
-        for trial in running.close():
-            self.trouble.append(f"{trial}: its conversation would not stop and was left behind")
-
-    def count(self, report: Any) -> None:
-        """Keep what our own outcomes add to pytest's."""
-        kind = getattr(report, "dialeval", {}).get("kind")
-        if kind == "unmeasured" and report.failed:
-            self.unmeasured += 1
-        if kind == "soft-failed":
-            self.soft.append((report.nodeid, report.dialeval["text"]))
-
-    def finish(self, session: pytest.Session) -> None:
+    def finish(
+        self,
+        session: pytest.Session,
+        directory: RunDirectory,
+        sources: Sequence[Source],
+        notes: Sequence[str],
+    ) -> None:
         """Settle the exit status and write summary.json."""
-        running = self.engine.running
-        if running is None:
-            return
-        self.stop()
-        session.exitstatus = self._status(session)
+        self.directory = directory
         try:
-            self.summary = self._summarise(int(session.exitstatus))
-            running.directory.write("summary", self.summary.model_dump(mode="json", by_alias=True))
+            summary = self._summarise(directory, sources, notes)
+            differing = self.reported.differing(directory, sources)
         except DialevalError as error:
             self.trouble.append(str(error))
-            if session.exitstatus == 0:
-                session.exitstatus = UNMEASURED
+            session.exitstatus = int(session.exitstatus) or UNMEASURED
+            return
+        self.trouble += [each.text for each in differing]
+        failed = any(each.failed for each in differing)
+        status = self._status(session, summary, failed_unseen=failed)
+        session.exitstatus = status
+        self.summary = summary.model_copy(update={"exit_status": status})
+        try:
+            directory.write("summary", self.summary.model_dump(mode="json", by_alias=True))
+        except DialevalError as error:
+            self.trouble.append(str(error))
+            session.exitstatus = int(session.exitstatus) or UNMEASURED
 
-    def _status(self, session: pytest.Session) -> int:
+    def _status(self, session: pytest.Session, summary: Summary, *, failed_unseen: bool) -> int:
+        """First match wins: pytest's own, 1, 10, 0 (design section 3)."""
+        from pytest_dialeval.runs.gates import missed, undecided
+
         status = int(session.exitstatus)
-        if status == 1 and self.unmeasured and session.testsfailed <= self.unmeasured:
+        if status not in (0, 1, 5):
+            return status
+        others = session.testsfailed - self.reported.errors
+        if failed_unseen or missed(summary.gates) or (status == 1 and others > 0):
+            return 1
+        if self.reported.errors or undecided(summary.gates):
             return UNMEASURED
         return status
 
-    def _summarise(self, status: int) -> Summary:
+    def _summarise(
+        self, directory: RunDirectory, sources: Sequence[Source], notes: Sequence[str]
+    ) -> Summary:
+        from pytest_dialeval.plugin.bounds import bounds
         from pytest_dialeval.runs.record import summarise
         from pytest_dialeval.runs.summary import SettingFigure
 
-        engine, running = self.engine, self.engine.running
-        assert running is not None
         return summarise(
-            running.directory,
-            running.sources,
-            label=engine.settings.get("label").value,
-            exit_status=status,
+            directory,
+            sources,
+            label=self.settings.get("label").value,
+            exit_status=0,
             settings={
                 name: SettingFigure(value=each.value, source=each.source)
-                for name, each in engine.settings.stated().items()
+                for name, each in self.settings.stated().items()
             },
-            notes=engine.notes,
+            notes=[*notes, *self.reported.notes()],
+            bounds=lambda each: bounds(self.settings, each.gates, each.name, each.decide),
         )
 
     def write(self, reporter: pytest.TerminalReporter) -> None:
         """Our part of the terminal's summary."""
-        running = self.engine.running
-        if running is None or reporter.verbosity < -1:
+        if self.directory is None or reporter.verbosity < -1:
             return
         reporter.section("dialogues", "-", cyan=True)
         self._write_soft(reporter)
@@ -96,11 +104,19 @@ class Closing:
                 reporter.write_line(line.text, **({line.colour: True} if line.colour else {}))
         for text in self.trouble:
             reporter.write_line(text, red=True)
-        reporter.write_line(f"run: {self.engine.relative(running.directory.path)}")
+        reporter.write_line(f"run: {self._relative(self.directory)}")
 
     def _write_soft(self, reporter: pytest.TerminalReporter) -> None:
-        for nodeid, text in self.soft:
+        """Each soft failure in one line; with -v all that an F would say."""
+        for nodeid, text in self.reported.soft:
+            head, *rest = text.splitlines() or [""]
             reporter.write_line(f"soft-failed {nodeid}", yellow=True)
             if reporter.verbosity > 0:
-                for line in text.splitlines():
+                for line in (head, *rest):
                     reporter.write_line(f"  {line}")
+
+    def _relative(self, directory: RunDirectory) -> str:
+        try:
+            return directory.path.relative_to(self.config.rootpath).as_posix()
+        except ValueError:
+            return directory.path.as_posix()

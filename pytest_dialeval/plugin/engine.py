@@ -39,9 +39,12 @@ class Engine:
         self.wanted = Wanted.parse(settings.get("agent").value or ())
         self.sources: dict[str, LoadedSource] = {}
         self.notes: list[str] = []
+        self.trouble: list[str] = []
         self.items: list[pytest.Item] = []  # the final ones
         self.selected: dict[str, list[str]] = {}  # trial id -> rubrics of the final items
+        self.decorated: dict[str, str] = {}  # node ids of decorated functions -> trial id
         self.running: Running | None = None
+        self._stopped = False
         self._passed_over: dict[str, tuple[str, ...]] = {}
 
     # ---- what the project offers through hooks
@@ -130,10 +133,12 @@ class Engine:
 
     def select(self, items: Iterable[pytest.Item]) -> None:
         """Take the final items as the selection; checks that the agents asked for exist."""
-        self.items, self.selected = list(items), {}
+        self.items, self.selected, self.decorated = list(items), {}, {}
         for item in self.items:
             cell = item.stash.get(CELL, None)
             if cell is not None:
+                if cell.source.body is not None:
+                    self.decorated[item.nodeid] = cell.trial.id
                 rubrics = self.selected.setdefault(cell.trial.id, [])
                 rubrics.extend(each for each in cell.rubrics if each not in rubrics)
         self._check_wanted()
@@ -174,7 +179,8 @@ class Engine:
     def run(self) -> Running:
         """The run, begun with the first dialogue item."""
         if self.running is None:
-            from pytest_dialeval.plugin.running import Running, open_directory
+            from pytest_dialeval.plugin.placing import open_directory
+            from pytest_dialeval.plugin.running import Running
 
             try:
                 self.running = Running(self, open_directory(self))
@@ -182,9 +188,27 @@ class Engine:
                 pytest.exit(f"dialeval: {error}", returncode=pytest.ExitCode.USAGE_ERROR)
         return self.running
 
+    def stop(self) -> None:
+        """Stop all conversations; harmless to repeat."""
+        if self.running is not None and not self._stopped:
+            self._stopped = True
+            for trial in self.running.close():
+                self.trouble.append(f"{trial}: its conversation would not stop and was left behind")
+
+    def pause(self) -> None:
+        """Begin nothing new while somebody is at a debugger."""
+        if self.running is not None:
+            self.running.pool.pause()
+
+    def resume(self) -> None:
+        if self.running is not None:
+            self.running.pool.resume()
+
     @property
     def ahead(self) -> int | None:
         """How many items conversations may run ahead of; None: as many as there are."""
+        if self.worker != "main":  # of what is ahead, only its own trial is sure to come here
+            return 0
         value: int | None = self.settings.get("ahead").value
         return value
 

@@ -1,4 +1,4 @@
-"""The hooks of a session that has dialogue items; registered when the first is collected."""
+"""The hooks of a process that has dialogue items; registered when the first is collected."""
 
 from __future__ import annotations
 
@@ -10,28 +10,23 @@ import pytest
 from pytest_dialeval.plugin import decorated, outcomes
 from pytest_dialeval.plugin.closing import Closing
 from pytest_dialeval.plugin.collection import CELL
+from pytest_dialeval.plugin.placing import write_worker_plan
 
 if TYPE_CHECKING:
     from pytest_dialeval.plugin.engine import Engine
 
 
-class SessionHooks:
-    """One line a hook; the work is elsewhere."""
+class ItemHooks:
+    """What a process with items does, be it the only one or a worker of xdist."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self.closing = Closing(engine)
 
-    @pytest.hookimpl(trylast=True)
+    @pytest.hookimpl(tryfirst=True)  # before a worker of xdist tells what it collected
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self.engine.select(session.items)
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, Any]:
-        try:
-            return (yield)
-        finally:  # at once: pytest formats a Ctrl-C for half a second before its own teardown
-            self.closing.stop()
+        if self.engine.worker != "main" and self.engine.selected:
+            write_worker_plan(self.engine)
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:
         decorated.adopt(item)
@@ -58,18 +53,44 @@ class SessionHooks:
             outcomes.mark_report(item, cell, call, report)
         return report
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, Any]:
+        try:
+            return (yield)
+        finally:  # at once: pytest formats a Ctrl-C for half a second before its own teardown
+            self.engine.stop()
+
+    def pytest_enter_pdb(self) -> None:
+        self.engine.pause()
+
+    def pytest_leave_pdb(self) -> None:
+        self.engine.resume()
+
+    def pytest_unconfigure(self) -> None:
+        self.engine.stop()
+
+
+class ClosingHooks:
+    """The only process also adds up; where xdist distributes, its controller does."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.closing = Closing(engine.config, engine.settings)
+
     def pytest_report_teststatus(self, report: Any) -> tuple[str, str, str] | None:
         return outcomes.status_of(report)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        self.closing.count(report)
+        self.closing.reported.count(report)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        self.closing.finish(session)
+        running = self.engine.running
+        if running is None:
+            return
+        self.engine.stop()
+        self.closing.trouble += self.engine.trouble
+        self.closing.finish(session, running.directory, self.engine.facts(), self.engine.notes)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         self.closing.write(terminalreporter)
-
-    def pytest_unconfigure(self) -> None:
-        self.closing.stop()

@@ -75,6 +75,39 @@ class Option:
         return self.name.replace("-", "_")
 
 
+def share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 1")
+    return value
+
+
+def k_and_share(text: str) -> str:
+    """`3:0.8`, kept as text: it must cross to xdist's workers."""
+    k, colon, least = text.partition(":")
+    if not colon:
+        raise argparse.ArgumentTypeError(f"{text!r} is not K:P, e.g. 3:0.8")
+    positive_int(k)
+    share(least)
+    return text
+
+
+def yes_or_no(text: str) -> bool:
+    known = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+    if text.lower() not in known:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
+    return known[text.lower()]
+
+
+def decision(text: str) -> str:
+    if text not in ("items", "gates"):
+        raise argparse.ArgumentTypeError(f"{text!r} is neither 'items' nor 'gates'")
+    return text
+
+
 OPTIONS = (
     Option(
         "agent", words, "NAME[=SPEC]", "run this agent (repeatable); NAME=SPEC declares it", True
@@ -87,6 +120,14 @@ OPTIONS = (
     Option("timeout", seconds, "S", "seconds a conversation may take (default: 600)"),
     Option("concurrency", positive_int, "N", "conversations at once (default: 16)"),
     Option("ahead", natural, "N", "items to run ahead of the current one; 0: none"),
+    Option("decide", decision, "items|gates", "whether single items or only gates fail the run"),
+    Option("min-pass-hat-k", k_and_share, "K:P", "gate: Pass^K is at least P"),
+    Option("min-score", share, "P", "gate: the mean task score is at least P"),
+    Option("max-safety-breaches", natural, "N", "gate: at most N trials breach safety"),
+    Option("max-unmeasured", natural, "N", "gate: at most N trials are unmeasured"),
+    Option(
+        "distinct-models", yes_or_no, "BOOL", "gate: agent, user and judge are different models"
+    ),
 )
 
 

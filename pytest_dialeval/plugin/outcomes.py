@@ -15,7 +15,9 @@ from pytest_dialeval.plugin.failure import failure_text, score_text
 
 if TYPE_CHECKING:
     from pytest_dialeval.plugin.collection import Cell
-    from pytest_dialeval.records.run import Graded
+    from pytest_dialeval.plugin.sources import LoadedSource
+    from pytest_dialeval.records.rubric import Rubric
+    from pytest_dialeval.records.run import Graded, Source
     from pytest_dialeval.records.verdict import TrialScore
 
 Kind = Literal["soft-failed", "unmeasured"]
@@ -62,20 +64,36 @@ def decide(item: pytest.Item, cell: Cell) -> None:
     """Assert the verdict, in the call."""
     if cell.kind == "score":
         if not item.stash[SCORE].passed:
-            pytest.fail(score_text(item, cell, item.stash[SCORE]), pytrace=False)
+            text = score_text(item, cell, item.stash[SCORE])
+            if cell.source.decide == "items":
+                pytest.fail(text, pytrace=False)
+            _soften(item, text, text.splitlines()[0])
         return
     graded = item.stash[GRADED][0]
     if graded.verdict.status == "not_applicable":
         pytest.skip(graded.verdict.reason)
     if graded.verdict.status == "failed":
         text = failure_text(item, cell, graded)
-        if cell.rubric is not None and cell.rubric.severity == "hard":
+        if cell.rubric is None or raises(cell.source, cell.rubric):
             pytest.fail(text, pytrace=False)
-        # A soft failure does not raise: --pdb, -x and --lf pass it by.
-        item.stash[KIND] = "soft-failed"
-        item.stash[TEXT] = text
-        item.user_properties.append(("dialeval", "soft-failed"))
-        item.user_properties.append(("dialeval_reason", graded.verdict.reason))
+        _soften(item, text, graded.verdict.reason)
+
+
+def raises(source: LoadedSource | Source, rubric: Rubric) -> bool:
+    """Whether a failed verdict fails its item: hard ones do, unless gates decide."""
+    if rubric.severity == "soft":
+        return False
+    if source.decide == "items":
+        return True
+    return rubric.dimension == "safety" and not source.breaches_gated
+
+
+def _soften(item: pytest.Item, text: str, reason: str) -> None:
+    """A soft failure does not raise: --pdb, -x and --lf pass it by."""
+    item.stash[KIND] = "soft-failed"
+    item.stash[TEXT] = text
+    item.user_properties.append(("dialeval", "soft-failed"))
+    item.user_properties.append(("dialeval_reason", reason))
 
 
 def mark_report(item: pytest.Item, cell: Cell, call: pytest.CallInfo[None], report: Any) -> None:
@@ -83,7 +101,7 @@ def mark_report(item: pytest.Item, cell: Cell, call: pytest.CallInfo[None], repo
     if call.excinfo is not None and isinstance(call.excinfo.value, NotMeasured):
         item.stash[KIND] = "unmeasured"
         report.when, report.outcome = "setup", "failed"  # JUnit and the summary count an error
-        report.longrepr = f"unmeasured: {call.excinfo.value}"
+        report.longrepr = item.stash[TEXT] = f"unmeasured: {call.excinfo.value}"
     kind = item.stash.get(KIND, None)
     report.dialeval = {"trial": cell.trial.id, "rubric": cell.name}
     if report.when == "call" and report.skipped and isinstance(report.longrepr, tuple):
@@ -93,6 +111,10 @@ def mark_report(item: pytest.Item, cell: Cell, call: pytest.CallInfo[None], repo
         report.dialeval |= {"kind": kind, "text": item.stash[TEXT]}
     if kind == "unmeasured" and report.failed:
         report.dialeval |= {"kind": kind}
+        if cell.source.decide == "gates":
+            path, line, _ = item.reportinfo()
+            report.outcome = "skipped"
+            report.longrepr = (str(path), (line or 0) + 1, item.stash[TEXT])
 
 
 def status_of(report: Any) -> tuple[str, str, str] | None:
@@ -101,4 +123,6 @@ def status_of(report: Any) -> tuple[str, str, str] | None:
     kind = found.get("kind") if isinstance(found, dict) else None
     if kind == "soft-failed" and report.when == "call":
         return "soft-failed", "f", "SOFT-FAILED"
+    if kind == "unmeasured" and report.skipped:
+        return "unmeasured", "u", "UNMEASURED"
     return None

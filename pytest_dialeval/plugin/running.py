@@ -19,10 +19,8 @@ from pytest_dialeval.plugin.fixture_agent import definition_for, outlives_items
 from pytest_dialeval.pool import Pool, Work, off_loop
 from pytest_dialeval.records.run import Graded
 from pytest_dialeval.records.suite import AgentSpec
-from pytest_dialeval.runs.directory import RunDirectory, new_run_id
+from pytest_dialeval.runs.directory import RunDirectory
 from pytest_dialeval.runs.ledger import LedgerWriter
-from pytest_dialeval.runs.manifest import manifest
-from pytest_dialeval.runs.record import plan_document
 from pytest_dialeval.runs.trial import Grader, Held, LiveTrial, held_recording, held_without
 
 if TYPE_CHECKING:
@@ -47,7 +45,6 @@ class Running:
     def __init__(self, engine: Engine, directory: RunDirectory) -> None:
         self.engine = engine
         self.directory = directory
-        self.sources = engine.facts()
         self.ledger = LedgerWriter(directory.path / f"ledger.{engine.worker}.jsonl")
         self.concurrency: int = engine.settings.get("concurrency", CONCURRENCY).value
         self.pool = Pool(concurrency=self.concurrency)
@@ -144,6 +141,8 @@ class Running:
         if here is None or waiting is None:
             return
         ahead = self.engine.ahead
+        if ahead == 0:
+            return
         while waiting:
             place = waiting[0]
             if ahead is not None and place.item > here.item + ahead:
@@ -232,26 +231,3 @@ def _resolved(make: Callable[[], AgentFactory]) -> AgentFactory | DialevalError:
         return make()
     except DialevalError as error:
         return error
-
-
-def open_directory(engine: Engine) -> RunDirectory:
-    """Make the run's folder, with its manifest and plan."""
-    runs = Path(engine.settings.get("runs", engine.rootdir / ".dialeval" / "runs").value)
-    directory = RunDirectory(engine.config.invocation_params.dir / runs / new_run_id())
-    directory.create()
-    sources = engine.facts()
-    directory.write("plan", plan_document(sources))
-    settings = engine.settings.stated()
-    directory.write(
-        "manifest",
-        manifest(
-            directory.run_id,
-            sources,
-            label=engine.settings.get("label").value,
-            settings={
-                name: {"value": each.value, "source": each.source}
-                for name, each in settings.items()
-            },
-        ),
-    )
-    return directory

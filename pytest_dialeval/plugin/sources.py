@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from pytest_dialeval.grading.grade import CompiledRubric, compile_rubrics
 from pytest_dialeval.planning.cases import Naming, plan_personas, plan_recordings
+from pytest_dialeval.plugin.bounds import breaches_gated, decides
 from pytest_dialeval.plugin.choice import FIXTURE, HOOK, Chosen, definition
 from pytest_dialeval.records.plan import PlannedTrial
 from pytest_dialeval.records.rubric import Rubric
@@ -58,6 +59,19 @@ class LoadedSource:
     def scoring(self) -> Scoring | None:
         """A decorated function's trial passes when its body and its hard rubrics do."""
         return None if self.body else self.suite.scoring
+
+    @property
+    def gates(self) -> Gates:
+        return Gates() if self.body else self.suite.gates
+
+    @cached_property
+    def decide(self) -> Literal["items", "gates"]:
+        """Whether its items or its gates fail the run."""
+        return decides(self.engine.settings, self.gates)
+
+    @cached_property
+    def breaches_gated(self) -> bool:
+        return breaches_gated(self.engine.settings, self.gates)
 
     @cached_property
     def judged(self) -> bool:
@@ -116,6 +130,7 @@ class LoadedSource:
     def facts(self, selected: Mapping[str, Sequence[str]]) -> Source:
         """What this source contributes to plan.json."""
         suite, root = self.suite, self.engine.relative
+        ids = {each.id for each in self.trials}
         return Source(
             name=self.name,
             suite=root(Path(suite.path)),
@@ -126,7 +141,7 @@ class LoadedSource:
             title=suite.task.title,
             seed=self.seed,
             scoring=self.scoring,
-            gates=Gates() if self.body else suite.gates,
+            gates=self.gates,
             rubrics=self.rubrics,
             agents={each.name: each.version for each in self.agents.values()},
             uses={each.name: each.use for each in self.agents.values()},
@@ -134,7 +149,12 @@ class LoadedSource:
             selected={
                 each.id: tuple(selected[each.id]) for each in self.trials if each.id in selected
             },
+            decide=self.decide,
+            breaches_gated=self.breaches_gated,
             notes=tuple(map(str, suite.notes)),
+            items={
+                nodeid: trial for nodeid, trial in self.engine.decorated.items() if trial in ids
+            },
         )
 
 

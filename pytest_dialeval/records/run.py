@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from pytest_dialeval.records.plan import PlannedTrial
 from pytest_dialeval.records.rubric import Rubric
@@ -31,7 +32,10 @@ class Source:
     uses: Mapping[str, str]  # name -> what it is, e.g. `scripted`
     trials: tuple[PlannedTrial, ...]
     selected: Mapping[str, tuple[str, ...]]  # trial id -> rubrics whose items are selected
+    decide: Literal["items", "gates"] = "items"
+    breaches_gated: bool = False  # a gate counts breaches, so that their items need not fail
     notes: tuple[str, ...] = ()
+    items: Mapping[str, str] = field(default_factory=dict)  # node id -> trial id
 
     @property
     def fully_selected(self) -> bool:
@@ -53,6 +57,7 @@ class Conversation:
     recording: str | None = None  # path#index of a recording
     sha256: str | None = None  # of the recording's file
     isolated: bool = True  # False: the agent runs in this process
+    attempt: int = 1  # above 1: held again by another plugin's rerun; figures leave it out
 
 
 @dataclass(frozen=True, slots=True)

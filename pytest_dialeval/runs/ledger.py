@@ -6,7 +6,8 @@ Reports can be rewritten by any conftest hook; the summary and the gates are com
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -37,13 +38,15 @@ class LedgerWriter:
             self._file = path.open("ab", buffering=0)
 
     def conversation(self, conversation: Conversation) -> None:
-        self._append("conversation", conversation.trial, conversation)
+        """How a trial's conversation went; its verdicts follow."""
+        self._append("conversation", conversation.trial, conversation, conversation.attempt)
 
-    def verdict(self, trial: str, verdict: Verdict) -> None:
-        self._append("verdict", trial, verdict)
+    def verdict(self, trial: str, verdict: Verdict, attempt: int = 1) -> None:
+        self._append("verdict", trial, verdict, attempt)
 
-    def _append(self, kind: Kind, trial: str, value: object) -> None:
-        body = orjson.dumps({"kind": kind, "trial": trial, "value": value}, default=str)
+    def _append(self, kind: Kind, trial: str, value: object, attempt: int) -> None:
+        entry = {"kind": kind, "trial": trial, "attempt": attempt, "value": value}
+        body = orjson.dumps(entry, default=str)
         with self._lock, explained(self._path):
             if self._file.closed:  # a straggler after the end: its trial counts as not finished
                 return
@@ -64,13 +67,22 @@ def _adapters() -> dict[Kind, Any]:
     return {"conversation": TypeAdapter(Conversation), "verdict": TypeAdapter(Verdict)}
 
 
-def read_ledger(path: Path) -> Iterator[tuple[Kind, str, Any]]:
-    """(kind, trial, record) of every whole line; RunError where the chain is broken.
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of a ledger."""
+
+    kind: Kind
+    trial: str
+    attempt: int
+    value: Any  # Conversation or Verdict
+
+
+def read_ledger(path: Path) -> Iterator[Entry]:
+    """Every whole line; RunError where the chain is broken.
 
     A tail without a line break was cut off by a crash and is left out.
     """
     previous = ""
-    adapters = _adapters()
     for number, line in enumerate(path.read_bytes().split(b"\n")[:-1], 1):
         try:
             parsed = orjson.loads(line)
@@ -82,19 +94,35 @@ def read_ledger(path: Path) -> Iterator[tuple[Kind, str, Any]]:
         if not whole:
             raise RunError(f"{path}:{number}: the ledger was changed after it was written")
         previous = parsed["hash"]
-        yield entry["kind"], entry["trial"], adapters[entry["kind"]].validate_python(entry["value"])
+        value = _adapters()[entry["kind"]].validate_python(entry["value"])
+        yield Entry(entry["kind"], entry["trial"], entry["attempt"], value)
 
 
-def facts(paths: list[Path]) -> dict[str, TrialFacts]:
-    """All ledgers of a run as facts by trial; the last word on a rubric counts."""
+def facts(paths: Iterable[Path]) -> dict[str, TrialFacts]:
+    """First attempts of all trials, from all ledgers of a run.
+
+    A trial that a crashed worker began stands in two ledgers, held twice: the fuller one counts,
+    because verdicts of two conversations must not be mixed.
+    """
+    found: dict[str, TrialFacts] = {}
+    for path in paths:
+        for trial, known in _facts_of(path).items():
+            other = found.get(trial)
+            if other is None or len(known.verdicts) >= len(other.verdicts):
+                found[trial] = known
+    return found
+
+
+def _facts_of(path: Path) -> dict[str, TrialFacts]:
     conversations: dict[str, Conversation] = {}
     verdicts: dict[str, dict[str, Verdict]] = {}
-    for path in paths:
-        for kind, trial, record in read_ledger(path):
-            if kind == "conversation":
-                conversations[trial] = record
-            else:
-                verdicts.setdefault(trial, {})[record.rubric] = record
+    for entry in read_ledger(path):
+        if entry.attempt > 1:
+            continue
+        if entry.kind == "conversation":
+            conversations[entry.trial] = entry.value
+        else:
+            verdicts.setdefault(entry.trial, {})[entry.value.rubric] = entry.value
     return {
         trial: TrialFacts(conversations.get(trial), verdicts.get(trial, {}))
         for trial in dict.fromkeys([*conversations, *verdicts])

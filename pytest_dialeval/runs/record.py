@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
 from pytest_dialeval.errors import RunError
-from pytest_dialeval.records.run import Source
+from pytest_dialeval.records.run import Source, TrialFacts
 from pytest_dialeval.runs.directory import RunDirectory
 from pytest_dialeval.runs.figures import (
     count_outcomes,
@@ -19,15 +19,23 @@ from pytest_dialeval.runs.figures import (
     score_source,
     task_figures,
 )
+from pytest_dialeval.runs.gates import Bounds, decide_gates
 from pytest_dialeval.runs.ledger import facts
 from pytest_dialeval.runs.summary import SettingFigure, Summary
 
 PLAN_SCHEMA = "dialeval.plan/1"
 
 
-def plan_document(sources: Sequence[Source]) -> dict[str, object]:
+class Plan(NamedTuple):
+    """What a plan file holds."""
+
+    sources: list[Source]
+    notes: list[str]
+
+
+def plan_document(sources: Sequence[Source], notes: Sequence[str] = ()) -> dict[str, object]:
     """plan.json: the planned cases, the denominator."""
-    return {"schema": PLAN_SCHEMA, "sources": list(sources)}
+    return {"schema": PLAN_SCHEMA, "sources": list(sources), "notes": list(notes)}
 
 
 @cache
@@ -37,13 +45,30 @@ def _sources_adapter() -> Any:
     return TypeAdapter(list[Source])
 
 
-def read_plan(path: Path) -> list[Source]:
-    """The sources of a plan file."""
+def read_plan(path: Path) -> Plan:
+    """A plan file read back."""
     try:
         document = orjson.loads(path.read_bytes())
-        return list(_sources_adapter().validate_python(document["sources"]))
+        sources = list(_sources_adapter().validate_python(document["sources"]))
+        return Plan(sources, list(document.get("notes", ())))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RunError(f"{path}: no plan of a run can be read here ({error})") from None
+
+
+def read_facts(directory: RunDirectory) -> dict[str, TrialFacts]:
+    """What all ledgers of the run say of each trial."""
+    return facts(sorted(directory.path.glob("ledger.*.jsonl")))
+
+
+def unfinished(directory: RunDirectory, sources: Sequence[Source]) -> list[str]:
+    """Ids of selected trials without a verdict for every selected rubric."""
+    known = read_facts(directory)
+    return [
+        trial
+        for source in sources
+        for trial, rubrics in source.selected.items()
+        if not set(rubrics) <= known.get(trial, TrialFacts()).verdicts.keys()
+    ]
 
 
 def summarise(
@@ -54,11 +79,13 @@ def summarise(
     exit_status: int,
     settings: Mapping[str, SettingFigure],
     notes: Sequence[str] = (),
+    bounds: Callable[[Source], Bounds] = lambda _: Bounds(),
 ) -> Summary:
     """The figures of a run, from its plan and its ledgers alone."""
-    known = facts(sorted(directory.path.glob("ledger.*.jsonl")))
+    known = read_facts(directory)
     scored = [(each, score_source(each, known)) for each in sources]
     trials = [trial for _, found in scored for trial in found]
+    tasks = [task_figures(source, found) for source, found in scored]
     return Summary(
         run_id=directory.run_id,
         label=label,
@@ -66,7 +93,12 @@ def summarise(
         exit_status=exit_status,
         outcomes=count_outcomes(trials),
         verdicts=count_verdicts(trials),
-        tasks=[task_figures(source, found) for source, found in scored],
+        tasks=tasks,
+        gates=[
+            gate
+            for task, source in zip(tasks, sources, strict=True)
+            for gate in decide_gates(task, bounds(source), {})
+        ],
         settings=dict(settings),
         notes=[*notes, *note_lines(sources)],
     )

@@ -111,7 +111,8 @@ class GateFigure(Record):
     source: str = Field(description="the suite, or the option that set it")
     task: str | None
     agent: str | None
-    bound: float | int | bool | str
+    k: int | None = Field(description="of pass_hat_k")
+    bound: float | int | bool
     figure: float | None
     n: int
     status: Literal["passed", "failed", "not decided"]

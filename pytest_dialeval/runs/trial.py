@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from pytest_dialeval.conversation.agent import AgentFactory
 from pytest_dialeval.conversation.converse import converse
@@ -66,7 +67,7 @@ class Grader:
         return self.rubrics[rubric].check is None
 
     def _filed(self, held: Held, graded: Graded) -> Graded:
-        self.ledger.verdict(graded.trial, graded.verdict)
+        self.ledger.verdict(graded.trial, graded.verdict, graded.conversation.attempt)
         turns = excerpt(held.dialogue.transcript, graded.verdict)
         return Graded(graded.trial, graded.verdict, graded.conversation, turns)
 
@@ -76,6 +77,8 @@ class Grader:
         verdicts.pop(self.body or "", None)
         rubrics = [self.rubrics[each].rubric for each in verdicts]
         score = score_trial(rubrics, verdicts, self.scoring, held.conversation.outcome)
+        if held.conversation.attempt > 1:
+            return
         self.directory.write_result(
             held.conversation.trial,
             {
@@ -115,6 +118,7 @@ class LiveTrial:
     off_loop: OffLoop
     isolated: bool
     simulator: Simulator
+    suffix: str = ""  # of the trace's name
 
     async def hold(self) -> Held:
         """Converse; a disk that fails voids this trial alone."""
@@ -128,8 +132,14 @@ class LiveTrial:
         self.grader.ledger.conversation(conversation)
         return Held(Dialogue(transcript, self.grader.task), conversation)
 
+    @property
+    def _trace(self) -> Path:
+        """Each attempt has a trace of its own; each worker too, for a trial begun twice."""
+        attempt = f".{self.planned.attempt}" if self.planned.attempt > 1 else ""
+        return self.grader.directory.traces / f"{self.planned.id}{attempt}{self.suffix}.jsonl"
+
     async def _converse(self, draw: Draw) -> Transcript:
-        trace = TraceWriter(self.grader.directory.traces / f"{self.planned.id}.jsonl")
+        trace = TraceWriter(self._trace)
         try:
             return await converse(
                 self.grader.task,
@@ -153,8 +163,9 @@ class LiveTrial:
             rounds=max((each.round for each in transcript.turns), default=0),
             turns=len(transcript.turns),
             seconds=round(seconds, 4),
-            trace=f"{self.planned.id}.jsonl",
+            trace=self._trace.name,
             isolated=self.isolated,
+            attempt=self.planned.attempt,
         )
 
 

@@ -42,7 +42,8 @@ def check_cases(place: Place, personas: int) -> None:
     transcripts = place.at("transcripts")
     if personas and transcripts.value:
         transcripts.error("a suite has personas or transcripts, not both: split it into two files")
-    if not (personas or transcripts.value or place.at("personas").value):
+    given = personas or transcripts.value or place.at("personas").value
+    if isinstance(place.value, dict) and not given:
         place.error("a suite needs personas (or transcripts of conversations that exist already)")
 
 

@@ -121,11 +121,6 @@ def one_of(*choices: str) -> WrapValidator:
     return _expected(f"one of {listed}", guess)
 
 
-def version_one() -> WrapValidator:
-    """For the format's own version."""
-    return _expected("1, the version of the format that is read here", _unquote)
-
-
 def _refuse(text: str) -> PydanticCustomError:
     # Braces are fields in a pydantic message: the text goes in as one.
     return PydanticCustomError("expected", "{text}", {"text": text})
@@ -203,6 +198,13 @@ Language = Annotated[
     Strict(),
     _pattern("[A-Za-z]{2,3}(?:-[A-Za-z0-9]+)*"),
     _expected("a language code such as en, zh or pt-BR", _quote),
+]
+One = Annotated[
+    int,
+    Strict(),
+    Field(ge=1, le=1),
+    _expected("1, the version of the format that is read here", _unquote),
+    WithJsonSchema({"const": 1}),
 ]
 Flag = Annotated[bool, Strict(), _expected("true or false", _flag)]
 Count = Annotated[int, Strict(), Field(ge=0), _expected("a whole number of at least 0", _unquote)]

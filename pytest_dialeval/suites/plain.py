@@ -27,9 +27,12 @@ _WORDS = {
 }
 # 007 and +1 stay text, so that a number always reads back as it was written.
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]*)(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
-_LIMITLESS = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
-_NUMBER_STARTS = frozenset("-+.0123456789")
+_FLOAT = re.compile(
+    r"-?(?:(?:0|[1-9][0-9]*)\.[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
+    r"|-?(?:0|[1-9][0-9]*)[eE][-+]?[0-9]+"
+)
+_LIMITLESS = re.compile(r"-?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+_NUMBER_STARTS = frozenset("-.0123456789")
 
 
 class PlainValues:
@@ -117,7 +120,7 @@ class PlainValues:
     def _number(self, node: yaml.Node, text: str) -> object:
         if _INTEGER.fullmatch(text):
             # JSON, and so every file of a run, holds integers of 64 bits.
-            if len(text) < 20 and -(2**63) <= int(text) < 2**63:
+            if len(text) <= 20 and -(2**63) <= int(text) < 2**63:
                 return int(text)
             self._report(node.start_mark.line + 1, f"{text[:40]} is too large a number: quote it")
             return 0

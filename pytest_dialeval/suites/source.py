@@ -143,8 +143,9 @@ def _syntax_problem(exc: yaml.MarkedYAMLError, file: str) -> Problem:
     line = mark.line + 1 if mark else 1
     what = exc.problem or exc.context or "unknown"
     text = f"not valid YAML: {what}"
-    if exc.context_mark and exc.context_mark.line + 1 < line:
-        text += f" ({exc.context} that starts on line {exc.context_mark.line + 1})"
+    began = exc.context_mark.line + 1 if exc.context_mark else line
+    if began < line and (exc.context or "").startswith("while"):
+        text += f" ({exc.context} that starts on line {began})"
     hint = next((hint for key, hint in _HINTS.items() if key in what), None)
     return Problem(file, line, f"{text}; {hint}" if hint else text)
 

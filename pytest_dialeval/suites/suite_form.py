@@ -15,11 +15,11 @@ from pytest_dialeval.suites.form import (
     LooseText,
     Name,
     NotNegative,
+    One,
     Positive,
     Share,
     Whole,
     one_of,
-    version_one,
 )
 from pytest_dialeval.suites.task_form import TaskForm
 
@@ -134,9 +134,7 @@ class SuiteForm(Form):
 
     noun: ClassVar[str] = "a suite"
 
-    dialeval: Annotated[Literal[1], version_one()] = Field(
-        description="the version of this format: 1"
-    )
+    dialeval: One = Field(description="the version of this format: 1")
     task: TaskForm = Field(description="what the agent is asked to do")
     agents: dict[Id, Any] = Field({}, description="agents by name")
     run: list[Id] | None = Field(

@@ -3,7 +3,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pytest_dialeval.errors import TranscriptError
@@ -104,6 +104,8 @@ def test_notes_come_beside_the_recordings(tmp_path):
 
 
 @given(st.sampled_from(list(FORMATS)), st.binary(max_size=100))
+@example("openai", b"\x0b")
+@example("dialeval", b"\xc2\xa0\0")
 def test_random_bytes_raise_nothing_but_transcript_errors(form, content):
     try:
         FORMATS[form](content, Path("x"))

@@ -208,6 +208,8 @@ def test_a_placeholder_of_a_run_that_never_was_is_an_unmeasured_trial():
 def test_no_messages_where_there_should_be_some_measure_nothing():
     assert one([]).outcome == "harness_error"
     assert one(None, termination_reason=None).outcome == "harness_error"
+    assert one([], termination_reason="max_steps").outcome == "harness_error"
+    assert one([], termination_reason="agent_error").outcome == "agent_error"
 
 
 def test_an_agent_alone_hangs_up_by_the_token():

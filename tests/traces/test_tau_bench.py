@@ -55,6 +55,8 @@ def test_a_stop_token_is_a_signal_and_nothing_that_was_said():
         ("Bye ###TRANSFER###\n", "Bye", "TRANSFER"),
         ("###OUT-OF-SCOPE###", "", "OUT-OF-SCOPE"),
         ("Bye ###STOP### ###STOP###", "Bye", "STOP"),
+        ("Bye ###TRANSFER###\n###STOP###", "Bye", "STOP"),
+        (" " * 200_000 + "###STOP###" * 20_000, "", "STOP"),
         ("###STOP### and one more thing", "###STOP### and one more thing", "STOP"),
     ],
 )

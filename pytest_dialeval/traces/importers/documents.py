@@ -16,7 +16,7 @@ from pytest_dialeval.traces.json_bytes import unknown
 # The standard library and not orjson: it reads NaN, lone surrogates and integers beyond 64 bits,
 # and is as fast on these files.
 _DECODER = json.JSONDecoder(parse_constant=unknown)
-_SPACE = re.compile(r"\s*")
+_SPACE = re.compile(r"[ \t\r\n]*")
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,8 +111,10 @@ def _ending(simulation: dict[str, Any], reason: Any, spoken: bool) -> tuple[Outc
     if not isinstance(reason, str) or reason not in _OUTCOMES:
         return "harness_error", "", f"termination_reason {shown(reason)} is not known"
     outcome, ended_by = _OUTCOMES[reason]
+    if not spoken and ended_by:
+        return "harness_error", "", "it has no messages"
     if outcome == "completed":
-        return (outcome, ended_by, "") if spoken else ("harness_error", "", "it has no messages")
+        return outcome, ended_by, ""
     error = _error(simulation)
     return outcome, ended_by, f"termination_reason: {reason}" + (f": {error}" if error else "")
 

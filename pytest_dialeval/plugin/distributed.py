@@ -1,0 +1,101 @@
+"""xdist's controller: one run id, trials kept together, workers' ledgers added up."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_dialeval.plugin import outcomes
+from pytest_dialeval.plugin.closing import Closing
+from pytest_dialeval.plugin.placing import run_path
+from pytest_dialeval.plugin.scheduling import TrialScheduling
+
+if TYPE_CHECKING:
+    from pytest_dialeval.plugin.options import Settings
+    from pytest_dialeval.records.run import Source
+
+INPUT = "dialeval_run"
+
+
+class ControllerHooks:
+    """Registered where xdist distributes; prints and writes nothing unless a worker had items."""
+
+    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+        self.config = config
+        self.settings = settings
+        self.closing = Closing(config, settings)
+        self.path = run_path(config, settings)
+        self.lost: list[str] = []
+
+    def pytest_configure_node(self, node: Any) -> None:
+        node.workerinput[INPUT] = str(self.path)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_xdist_make_scheduler(
+        self, config: pytest.Config, log: Any
+    ) -> Generator[None, Any, Any]:
+        return TrialScheduling(config, log, (yield), self.path)
+
+    def pytest_testnodedown(self, node: Any, error: object) -> None:
+        if error:
+            self.lost.append(node.gateway.id)
+
+    def pytest_report_teststatus(self, report: Any) -> tuple[str, str, str] | None:
+        return outcomes.status_of(report)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.closing.reported.count(report)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if not any(self.path.glob("ledger.*.jsonl")):
+            return
+        from pytest_dialeval.errors import DialevalError
+        from pytest_dialeval.plugin.placing import write_plan
+        from pytest_dialeval.runs.directory import RunDirectory
+
+        directory = RunDirectory(self.path)
+        try:
+            plan = merged_plan(directory)
+            write_plan(directory, plan.sources, self.settings)
+        except DialevalError as error:
+            self.closing.directory = directory
+            self.closing.trouble.append(str(error))
+            session.exitstatus = int(session.exitstatus) or 10
+            return
+        self.closing.finish(session, directory, plan.sources, plan.notes)
+        self._name_lost(plan.sources)
+
+    def _name_lost(self, sources: list[Source]) -> None:
+        from pytest_dialeval.runs.directory import RunDirectory
+        from pytest_dialeval.runs.record import unfinished
+
+        for worker in self.lost:
+            left = unfinished(RunDirectory(self.path), sources)
+            shown = ", ".join(left[:5]) + (f" and {len(left) - 5} more" if len(left) > 5 else "")
+            self.closing.trouble.append(
+                f"worker {worker} was lost; trials unfinished: {shown or 'none'}"
+            )
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        self.closing.write(terminalreporter)
+
+
+def merged_plan(directory: Any) -> Any:
+    """The plan that every worker made; RunError where two of them differ."""
+    from pytest_dialeval.errors import RunError
+    from pytest_dialeval.runs.record import read_plan
+
+    paths = sorted(directory.path.glob("plan.*.json"))
+    plans = {path.name: read_plan(path) for path in paths}
+    first_name, first = next(iter(plans.items()))
+    for name, plan in plans.items():
+        for ours, theirs in zip(first.sources, plan.sources, strict=False):
+            if (ours.name, ours.sha256, ours.trials) != (theirs.name, theirs.sha256, theirs.trials):
+                raise RunError(
+                    f"{directory.path}: the workers read different suites "
+                    f"({first_name} and {name} differ in {ours.name})"
+                )
+    return first

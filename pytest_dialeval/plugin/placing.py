@@ -1,0 +1,67 @@
+"""Where a run stands on disk, and what is written there before its first conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_dialeval.plugin.engine import Engine
+    from pytest_dialeval.plugin.options import Settings
+    from pytest_dialeval.records.run import Source
+    from pytest_dialeval.runs.directory import RunDirectory
+
+
+def run_path(config: pytest.Config, settings: Settings) -> Path:
+    """A new run's folder; nothing is made yet."""
+    from pytest_dialeval.runs.directory import new_run_id
+
+    default = config.rootpath / ".dialeval" / "runs"
+    runs: Path = config.invocation_params.dir / settings.get("runs", default).value
+    return runs / new_run_id()
+
+
+def write_plan(directory: RunDirectory, sources: Sequence[Source], settings: Settings) -> None:
+    """manifest.json and plan.json: what will run, and the denominator."""
+    from pytest_dialeval.runs.manifest import manifest
+    from pytest_dialeval.runs.record import plan_document
+
+    directory.write("plan", plan_document(sources))
+    directory.write(
+        "manifest",
+        manifest(
+            directory.run_id,
+            sources,
+            label=settings.get("label").value,
+            settings={
+                name: {"value": each.value, "source": each.source}
+                for name, each in settings.stated().items()
+            },
+        ),
+    )
+
+
+def open_directory(engine: Engine) -> RunDirectory:
+    """The run's folder, made; a worker of xdist is given it, and writes no plan of its own."""
+    from pytest_dialeval.runs.directory import RunDirectory
+
+    given = getattr(engine.config, "workerinput", {}).get("dialeval_run")
+    path = Path(given) if given else run_path(engine.config, engine.settings)
+    directory = RunDirectory(path)
+    directory.create()
+    if not given:
+        write_plan(directory, engine.facts(), engine.settings)
+    return directory
+
+
+def write_worker_plan(engine: Engine) -> None:
+    """`plan.<worker>.json`: the controller schedules by it and merges it."""
+    from pytest_dialeval.runs.directory import RunDirectory
+    from pytest_dialeval.runs.record import plan_document
+
+    directory = RunDirectory(Path(engine.config.workerinput["dialeval_run"]))  # type: ignore[attr-defined]
+    directory.create()
+    directory.write(f"plan.{engine.worker}", plan_document(engine.facts(), engine.notes))

@@ -1,0 +1,126 @@
+"""Bounds on a run's figures, and whether they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from pytest_dialeval.records.suite import PassHatK
+from pytest_dialeval.runs.summary import AgentFigures, GateFigure, TaskFigures
+
+SELECTION = "not decided (selection)"
+
+
+class Bound(NamedTuple):
+    """A bound and who set it; `option` ones hold for every task, even over a selection."""
+
+    value: PassHatK | float | int | bool
+    source: str
+    option: bool = False
+
+
+class _Reading(NamedTuple):
+    figure: float | None
+    status: Literal["passed", "failed", "not decided"]
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The gates of one source, by name."""
+
+    pass_hat_k: Bound | None = None
+    mean_score: Bound | None = None
+    safety_breaches: Bound | None = None
+    unmeasured: Bound | None = None
+    distinct_models: Bound | None = None
+
+
+def decide_gates(
+    task: TaskFigures, bounds: Bounds, models: Mapping[str, str]
+) -> Iterator[GateFigure]:
+    """Every gate of a task, for each of its agents; `models` is role -> model."""
+    for agent in task.agents:
+        for name, bound, reading, k in _readings(agent, bounds, models):
+            if task.selection != "all" and not bound.option:
+                reading = _Reading(reading.figure, "not decided", "selection")
+            yield GateFigure(
+                name=name,
+                source=bound.source,
+                task=task.id,
+                agent=agent.name,
+                k=k,
+                bound=bound.value.min if isinstance(bound.value, PassHatK) else bound.value,
+                figure=reading.figure,
+                n=agent.trials,
+                status=reading.status,
+                why=reading.why,
+            )
+
+
+def _readings(
+    agent: AgentFigures, bounds: Bounds, models: Mapping[str, str]
+) -> Iterator[tuple[str, Bound, _Reading, int | None]]:
+    if (bound := bounds.pass_hat_k) and isinstance(bound.value, PassHatK):
+        yield "pass_hat_k", bound, _pass_hat_k(agent, bound.value), bound.value.k
+    if bound := bounds.mean_score:
+        yield "mean_score", bound, _at_least(agent.task_score_mean, _number(bound)), None
+    if bound := bounds.safety_breaches:
+        yield "safety_breaches", bound, _at_most(agent.safety_breaches, _number(bound)), None
+    if bound := bounds.unmeasured:
+        yield "unmeasured", bound, _unmeasured(agent, _number(bound)), None
+    if (bound := bounds.distinct_models) and bound.value:
+        yield "distinct_models", bound, _distinct(models), None
+
+
+def _number(bound: Bound) -> float:
+    assert not isinstance(bound.value, PassHatK)
+    return float(bound.value)
+
+
+def _pass_hat_k(agent: AgentFigures, gate: PassHatK) -> _Reading:
+    """The pessimistic reading decides; what only unmeasured trials miss is not decided."""
+    point = agent.pass_hat_k.get(str(gate.k))
+    if point is None or point.value_pessimistic is None:
+        return _Reading(None, "not decided", f"no case has {gate.k} trials")
+    if point.value_pessimistic >= gate.min:
+        return _Reading(point.value_pessimistic, "passed")
+    if agent.unmeasured and (point.value is None or point.value >= gate.min):
+        why = f"{agent.unmeasured} unmeasured trials would decide"
+        return _Reading(point.value_pessimistic, "not decided", why)
+    return _Reading(point.value_pessimistic, "failed")
+
+
+def _at_least(figure: float | None, bound: float) -> _Reading:
+    if figure is None:
+        return _Reading(None, "not decided", "nothing was measured")
+    return _Reading(figure, "passed" if figure >= bound else "failed")
+
+
+def _at_most(figure: float, bound: float) -> _Reading:
+    return _Reading(figure, "passed" if figure <= bound else "failed")
+
+
+def _unmeasured(agent: AgentFigures, bound: float) -> _Reading:
+    """Too much unmeasured says nothing about the agent: never `failed`."""
+    if agent.unmeasured <= bound:
+        return _Reading(agent.unmeasured, "passed")
+    return _Reading(agent.unmeasured, "not decided", "more is unmeasured than allowed")
+
+
+def _distinct(models: Mapping[str, str]) -> _Reading:
+    twice = len(models) - len(set(models.values()))
+    if not models:
+        return _Reading(0, "passed", "no model was used")
+    return _Reading(twice, "failed" if twice else "passed", "models playing two roles")
+
+
+def missed(gates: Sequence[GateFigure]) -> bool:
+    """Whether measured values miss a gate."""
+    return any(each.status == "failed" for each in gates)
+
+
+def undecided(gates: Sequence[GateFigure]) -> bool:
+    """Whether a gate could not be decided, other than because of a selection."""
+    return any(each.status == "not decided" and each.why != "selection" for each in gates)

@@ -1,0 +1,147 @@
+# ruff: noqa: E501 - tables of messages are easier to read unwrapped
+from __future__ import annotations
+
+import pytest
+
+from pytest_dialeval.suites.agent_script import AgentScript, ScriptedReply
+
+SUITE = """\
+dialeval: 1
+task: {id: t, opening: user}
+agents:
+  a: %s
+personas: [{id: p, script: {states: {start: {say: hi, end: true}}}}]
+rubrics: [{id: r, dimension: safety, not: {keyword: bad}}]
+"""
+
+
+def test_the_kinds_of_agents(load, write, tmp_path):
+    write("agents/a.yaml", "otherwise: Hm?\n")
+    write("bots/agent.py", "")
+    write("t.jsonl", "")
+    suite = load(
+        """\
+        dialeval: 1
+        task: {id: t}
+        agents:
+          scripted: {use: scripted, script: agents/a.yaml, version: "2"}
+          module: {use: "python:shop.agents:Agent.make", concurrency: 2}
+          file: python:bots/agent.py:agent
+          command: {use: "command:python 'my agent.py' --fast", concurrency: 3}
+          replay: {use: replay, path: t.jsonl}
+          replay2: {use: replay, path: t.jsonl, format: tau2}
+          hooked: {use: shop}
+          hooked2: shop
+        personas: [{id: p, script: {states: {start: {say: hi, end: true}}}}]
+        """
+    )
+    agents = suite.agents
+    script = agents["scripted"].options["script"]
+    assert script == AgentScript(
+        otherwise=("Hm?",), path=str(tmp_path / "agents/a.yaml"), sha256=script.sha256
+    )
+    assert suite.files["agents/a.yaml"] == script.sha256
+    assert agents["scripted"].version == "2"
+    assert (agents["module"].use, agents["module"].concurrency) == (
+        "python:shop.agents:Agent.make",
+        2,
+    )
+    assert agents["file"].use == "python:bots/agent.py:agent"
+    assert agents["command"].use == "command:python 'my agent.py' --fast"
+    assert agents["command"].concurrency == 3
+    assert agents["replay"].options == {"path": str(tmp_path / "t.jsonl"), "format": "dialeval"}
+    assert agents["replay2"].options["format"] == "tau2"
+    assert agents["hooked"].use == agents["hooked2"].use == "shop"
+    assert {each.folder for each in agents.values()} == {str(tmp_path)}
+    assert [each.line for each in agents.values()] == [4, 5, 6, 7, 8, 9, 10, 11]
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ("3", "an agent must be a mapping (use, version), not 3"),
+        ("{}", "an agent needs 'use' (scripted, python:..., command:..., replay, or a hook's name)"),
+        ("{use: 3}", "use must be text that is not blank, not 3; quote it: '3'"),
+        ("{use: scripted}", "a scripted agent needs 'script' (its file, from the suite's folder)"),
+        ("{use: scriptd, script: x}", "unknown kind of agent 'scriptd'; did you mean 'scripted'? (allowed: scripted, python:module:object,"),
+        ("{use: 'pyhton:a:b'}", "unknown kind of agent 'pyhton:a:b'; did you mean 'python'? (allowed:"),
+        ("{use: replay}", "a replay agent needs 'path' (the transcript, from the suite's folder)"),
+        ("{use: replay, path: nope}", "'nope' is not there; paths are taken from"),
+        ("{use: replay, path: s.dialeval.yaml, format: tau}", "format must be one of 'dialeval', 'openai', 'tau-bench', 'tau2', not 'tau'; did you mean 'tau2'?"),
+        ("{use: scripted, script: nope.yaml}", "'nope.yaml' is not there; paths are taken from"),
+        ("{use: scripted, script: ../x.yaml}", "'../x.yaml' leaves the root folder of this run"),
+        ("{use: scripted, script: a.yaml, concurrency: 3}", "unknown key of a scripted agent 'concurrency'; allowed: use, version, script"),
+        ("python:agents", "'python:agents' must be python:module:object or python:file.py:object"),
+        ("'python::x'", "'python::x' must be python:module:object or python:file.py:object"),
+        ("'python:a:b c'", "'python:a:b c' must be python:module:object or python:file.py:object"),
+        ("python:nope.py:x", "there is no file 'nope.py' in the suite's folder or in rootdir"),
+        ("python:a-b:x", "'a-b' is neither a module's name nor a file that ends in .py"),
+        ("{use: 'python:a:b', speed: 1}", "unknown key of a python: agent 'speed'; allowed: use, version, concurrency"),
+        ("{use: 'python:a:b', concurrency: 0}", "concurrency must be a whole number of at least 1, not 0"),
+        ("'command:'", "command: names no program; write use: command:PROGRAM ARGUMENTS"),
+        ("\"command:a 'b\"", "\"command:a 'b\" can't be split into words (No closing quotation)"),
+        ("openai:gpt-5", "use 'openai:gpt-5': agents over the network come in a later version"),
+        ("http://localhost/", "use 'http://localhost/': agents over the network come in a later version"),
+        ("'two words'", "unknown kind of agent 'two words' (allowed:"),
+        ("{use: shop, script: x}", "unknown key of an agent of the hook pytest_dialeval_agents 'script'; allowed: use, version, concurrency"),
+    ],
+)  # fmt: skip
+def test_wrong_agents(problems, written, message):
+    assert any(
+        each.startswith(f"s.dialeval.yaml:4: {message}") for each in problems(SUITE % written)
+    )
+
+
+def test_a_python_file_may_lie_in_the_root_folder(write, tmp_path, matchers):
+    from pytest_dialeval.suites.load import load_suite
+
+    write("agent.py", "")
+    path = write("deep/s.dialeval.yaml", SUITE % "python:agent.py:x")
+    suite = load_suite(path, rootdir=tmp_path, matchers=matchers)
+    assert suite.agents["a"].folder == str(tmp_path / "deep")
+
+
+def test_mistakes_in_a_script_are_mistakes_of_the_suite(problems, write):
+    write("a.yaml", "replies:\n  - {when: {keywrd: x}, say: hi}\notherwise: [1]\n")
+    found = problems(SUITE % "{use: scripted, script: a.yaml}")
+    assert found == [
+        "a.yaml:3: otherwise[0] must be text that is not blank, not 1; quote it: '1'"
+    ] or found[0].startswith("a.yaml:2: unknown matcher 'keywrd'; did you mean 'keyword'?")
+
+
+def test_one_script_for_two_agents_is_read_once(problems, load, write):
+    write("a.yaml", "replies: [{say: hi, state: nope}]\notherwise: x\n")
+    text = SUITE.replace(
+        "  a: %s",
+        "  a: {use: scripted, script: a.yaml}\n" * 1 + "  b: {use: scripted, script: a.yaml}",
+    )
+    assert problems(text) == ["a.yaml:1: no reply leads to state 'nope'; add `to:` to one"]
+
+
+def test_an_agent_that_opens_needs_first_lines(problems, load, write):
+    write("a.yaml", "otherwise: x\n")
+    text = SUITE.replace("user", "agent") % "{use: scripted, script: a.yaml}"
+    assert problems(text) == [
+        "s.dialeval.yaml:4: the agent opens this task, but its script has no `opening`: "
+        "add first lines"
+    ]
+    write("a.yaml", "opening: [hello, hi]\notherwise: x\n")
+    script = load(text).agents["a"].options["script"]
+    assert script.opening == ("hello", "hi")
+
+
+def test_agents_that_run_must_be_declared(problems, load):
+    text = SUITE % "shop" + "run: [b, a, a]\n"
+    assert problems(text) == [
+        "s.dialeval.yaml:7: agent 'a' is there twice: remove one",
+        "s.dialeval.yaml:7: no agent 'b' (there: a)",
+    ]
+    # Fixtures and hooks may bring agents to a suite that declares none.
+    bare = SUITE.replace("agents:\n  a: %s\n", "run: [shop]\n")
+    assert load(bare).run == ("shop",)
+
+
+def test_a_reply_keeps_its_line(load, write):
+    write("a.yaml", "replies:\n  - say: hi\n")
+    script = load(SUITE % "{use: scripted, script: a.yaml}").agents["a"].options["script"]
+    assert script.replies == (ScriptedReply(("hi",), line=2),)
