@@ -42,10 +42,10 @@ class LengthParams(Where):
             low, high = self.bounds(unit)
             if low is not None and high is not None and low > high:
                 text = f"no text is both long and short enough: min_{unit} is above max_{unit}"
-                raise PydanticCustomError("length", text)  # type: ignore[arg-type]
+                raise PydanticCustomError("length", text)
         if all(self.bounds(unit) == (None, None) for unit in _COUNTS):
             text = "'length' needs max_ or min_ of chars, words or sentences"
-            raise PydanticCustomError("length", text)  # type: ignore[arg-type]
+            raise PydanticCustomError("length", text)
         return self
 
     def bounds(self, unit: str) -> tuple[int | None, int | None]:

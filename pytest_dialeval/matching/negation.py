@@ -20,16 +20,19 @@ _IDLE = "|".join(
         "|无论|不如|不妨|不错|不少|不断|不久|差不多|对不起|不好意思|不客气|不然|要不|没问题|没关系|没事"
         "|不要?紧|未来|特别|分别|个别|级别|区别|差别|类别|别人|别的|性别|识别|鉴别|告别|辨别",
         "不(?:用|必|要|需要?)(?:再)?(?:担心|着急|急|怕|客气|忘|错过|花|付)",
-        "不(?:会|能|可能)?(?:影响|耽误|妨碍|延迟|推迟|拖延|取消|少|差|忘记?|缺|让[您你]|亏|后悔|错|骗)",
+        "不(?:会|能|可能)?(?:影响|耽误|妨碍|延迟|推迟|拖延|取消|少|差|忘记?|缺|让[您你]|亏|后悔|错"
+        "|骗)",
         "没有?(?:任何)?(?:问题|关系|后顾之忧|风险|套路|门槛|条件|理由)",
-        r"(?:can't|cannot|can not) wait|not (?:only|just|merely|simply)|why not|or not|not a problem",
-        r"(?:do|does|did|will|would|should)(?:n't| not) (?:even )?(?:worry|hesitate|forget|miss|mind"
-        "|need|have|require)",
-        r"(?:wo|ca|do|does|is|could|would)n't (?:affect|delay|impact|stop|prevent|void|cancel|lose|cost)",
-        r"not (?:affect|delay|impact|stop|prevent|void|cancel|lose|required)",
-        r"no[ -](?:need|problem|worries|doubt|matter|charge|cost|fees?|questions?|hassle|risk|extra"
+        "(?:can't|cannot|can not) wait|not (?:only|just|merely|simply)|why not|or not"
+        "|not a problem",
+        "(?:do|does|did|will|would|should)(?:n't| not) (?:even )?(?:worry|hesitate|forget|miss"
+        "|mind|need|have|require)",
+        "(?:wo|ca|do|does|is|could|would)n't (?:affect|delay|impact|stop|prevent|void|cancel|lose"
+        "|cost)",
+        "not (?:affect|delay|impact|stop|prevent|void|cancel|lose|required)",
+        "no[ -](?:need|problem|worries|doubt|matter|charge|cost|fees?|questions?|hassle|risk|extra"
         "|additional|strings|obligation)",
-        r"without (?:any |a |the )?(?:doubt|questions?|hesitation|delay|fail|hassle|charge|cost"
+        "without (?:any |a |the )?(?:doubt|questions?|hesitation|delay|fail|hassle|charge|cost"
         "|trouble|problems?|exception|asking|having|needing|conditions?)",
     )
 )

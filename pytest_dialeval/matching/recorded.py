@@ -73,7 +73,7 @@ def _find(values: Mapping[str, object], name: str) -> object:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and math.isfinite(value)
+    return isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
 
 
 def _holds(value: Any, params: RecordedParams) -> bool:

@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 if TYPE_CHECKING:
     from pytest_dialeval.records.suite import AgentSpec, Suite
 
@@ -19,7 +17,7 @@ HOOK = "hook"  # its `use` where pytest_dialeval_agents does
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """`--dialeval-agent`: NAME or NAME=SPEC, in the order given."""
+    """`--dialeval-agent`: NAME or NAME=SPEC, in the order given; options.py has checked them."""
 
     names: tuple[str, ...] = ()
     specs: Mapping[str, str] | None = None
@@ -30,22 +28,10 @@ class Wanted:
         names = []
         for text in texts:
             name, equals, spec = text.partition("=")
-            if equals and not spec:
-                raise pytest.UsageError(f"--dialeval-agent: {text!r} has nothing after the '='")
-            _check_name(name)
             names.append(name)
             if equals:
                 specs[name] = spec
         return cls(tuple(dict.fromkeys(names)), specs)
-
-
-def _check_name(name: str) -> None:
-    import re
-
-    if not re.fullmatch(r"[a-z0-9_]+", name):
-        raise pytest.UsageError(
-            f"--dialeval-agent: {name!r} is no agent's name (allowed: a-z, 0-9 and _)"
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,8 @@ class RubricItem(pytest.Function):
 
     def setup(self) -> None:
         super().setup()
-        outcomes.obtain(self, self.cell, self.funcargs.get("dialeval_agent"))
+        if not self.config.getoption("setupplan"):  # it only shows what would be set up
+            outcomes.obtain(self, self.cell, self.funcargs.get("dialeval_agent"))
 
     def runtest(self) -> None:
         outcomes.decide(self, self.cell)

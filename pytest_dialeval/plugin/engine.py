@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
@@ -141,9 +141,10 @@ class Engine:
                     self.decorated[item.nodeid] = cell.trial.id
                 rubrics = self.selected.setdefault(cell.trial.id, [])
                 rubrics.extend(each for each in cell.rubrics if each not in rubrics)
-        self._check_wanted()
+        self._note_passed_over()
 
-    def _check_wanted(self) -> None:
+    def refusal(self) -> str | None:
+        """Why this run cannot be: an agent is asked for that nobody declares."""
         known = {name for each in self.sources.values() for name in each.agents}
         missing = [each for each in self.wanted.names if each not in known]
         if missing and self.sources:
@@ -156,10 +157,13 @@ class Engine:
 
             close = get_close_matches(missing[0], declared, n=1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
-            raise pytest.UsageError(
+            return (
                 f"--dialeval-agent: no suite declares {missing[0]!r} "
                 f"(declared: {', '.join(declared) or 'none'}){hint}"
             )
+        return None
+
+    def _note_passed_over(self) -> None:
         for name, agents in self._passed_over.items():
             self.notes.append(
                 f"{name} left out: it declares {', '.join(agents)}, "
@@ -179,14 +183,28 @@ class Engine:
     def run(self) -> Running:
         """The run, begun with the first dialogue item."""
         if self.running is None:
-            from pytest_dialeval.plugin.placing import open_directory
-            from pytest_dialeval.plugin.running import Running
-
-            try:
-                self.running = Running(self, open_directory(self))
-            except RunError as error:
-                pytest.exit(f"dialeval: {error}", returncode=pytest.ExitCode.USAGE_ERROR)
+            made = self._begin()
+            if isinstance(made, RunError):
+                self._end(f"dialeval: {made}")
+            self.running = made
         return self.running
+
+    def _begin(self) -> Running | RunError:
+        from pytest_dialeval.plugin.placing import open_directory
+        from pytest_dialeval.plugin.running import Running
+
+        try:
+            return Running(self, open_directory(self))
+        except RunError as error:
+            return error
+
+    def _end(self, why: str) -> NoReturn:
+        """End the session: without a trace on disk nothing may be graded."""
+        if self.worker == "main":
+            pytest.exit(why, returncode=pytest.ExitCode.USAGE_ERROR)
+        # xdist takes pytest.exit in a worker for a crash.
+        self.items[0].session.shouldstop = why
+        pytest.fail(why, pytrace=False)
 
     def stop(self) -> None:
         """Stop all conversations; harmless to repeat."""

@@ -25,8 +25,13 @@ class ItemHooks:
     @pytest.hookimpl(tryfirst=True)  # before a worker of xdist tells what it collected
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self.engine.select(session.items)
-        if self.engine.worker != "main" and self.engine.selected:
-            write_worker_plan(self.engine)
+        refusal = self.engine.refusal()
+        if self.engine.worker == "main":
+            if refusal is not None:
+                raise pytest.UsageError(refusal)
+        elif refusal is not None or self.engine.selected:
+            # A worker that raises is an internal error to xdist: its controller refuses instead.
+            write_worker_plan(self.engine, refusal)
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:
         decorated.adopt(item)

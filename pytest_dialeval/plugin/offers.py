@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_dialeval.errors import DialevalError
+
 if TYPE_CHECKING:
     from pytest_dialeval.conversation.user import Simulator
     from pytest_dialeval.grading.judge import Judge
@@ -19,7 +21,7 @@ def merged(answers: Iterable[Mapping[str, Any] | None], hook: str) -> dict[str, 
     for answer in answers:
         for name, value in (answer or {}).items():
             if name in found and found[name] is not value:
-                raise pytest.UsageError(f"{hook}: {name!r} is given twice; rename one of them")
+                raise DialevalError(f"{hook}: {name!r} is given twice; rename one of them")
             found[name] = value
     return found
 
@@ -35,10 +37,13 @@ def matchers(config: pytest.Config) -> Mapping[str, Matcher]:
 
     answers = config.hook.pytest_dialeval_matchers(config=config)
     found = merged(answers, "pytest_dialeval_matchers")
-    return {
-        name: each if isinstance(each, Matcher) else matcher_from_function(name, each)
-        for name, each in found.items()
-    }
+    try:
+        return {
+            name: each if isinstance(each, Matcher) else matcher_from_function(name, each)
+            for name, each in found.items()
+        }
+    except TypeError as error:
+        raise DialevalError(f"pytest_dialeval_matchers: {error}") from None
 
 
 def judge(config: pytest.Config) -> Judge | None:
@@ -60,7 +65,7 @@ def simulator(config: pytest.Config) -> Simulator:
 def _default(found: Mapping[str, Any], kind: str) -> Any:
     if len(found) > 1 and "default" not in found:
         names = ", ".join(sorted(found))
-        raise pytest.UsageError(
+        raise DialevalError(
             f"pytest_dialeval_{kind}s: {len(found)} {kind}s ({names}); call one of them 'default'"
         )
     return found.get("default") or next(iter(found.values()), None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -45,6 +46,16 @@ def seconds(text: str) -> float:
 def words(text: str) -> str:
     if not text.strip():
         raise argparse.ArgumentTypeError("it is empty")
+    return text
+
+
+def agent(text: str) -> str:
+    """`NAME` or `NAME=SPEC`, kept as text: it must cross to xdist's workers."""
+    name, equals, spec = text.partition("=")
+    if not re.fullmatch("[a-z0-9_]+", name):
+        raise argparse.ArgumentTypeError(f"{name!r} is no agent's name (allowed: a-z, 0-9 and _)")
+    if equals and not spec.strip():
+        raise argparse.ArgumentTypeError(f"{text!r} has nothing after the '='")
     return text
 
 
@@ -110,7 +121,7 @@ def decision(text: str) -> str:
 
 OPTIONS = (
     Option(
-        "agent", words, "NAME[=SPEC]", "run this agent (repeatable); NAME=SPEC declares it", True
+        "agent", agent, "NAME[=SPEC]", "run this agent (repeatable); NAME=SPEC declares it", True
     ),
     Option("trials", positive_int, "K", "conversations per case, instead of the suites' `trials`"),
     Option("seed", words, "TEXT", "seed of every draw, instead of the suites' `seed`"),

@@ -57,11 +57,16 @@ def open_directory(engine: Engine) -> RunDirectory:
     return directory
 
 
-def write_worker_plan(engine: Engine) -> None:
+def write_worker_plan(engine: Engine, refusal: str | None) -> None:
     """`plan.<worker>.json`: the controller schedules by it and merges it."""
+    from pytest_dialeval.errors import RunError
     from pytest_dialeval.runs.directory import RunDirectory
     from pytest_dialeval.runs.record import plan_document
 
-    directory = RunDirectory(Path(engine.config.workerinput["dialeval_run"]))  # type: ignore[attr-defined]
-    directory.create()
-    directory.write(f"plan.{engine.worker}", plan_document(engine.facts(), engine.notes))
+    directory = RunDirectory(Path(getattr(engine.config, "workerinput", {})["dialeval_run"]))
+    try:
+        directory.create()
+        document = plan_document(engine.facts(), engine.notes, refusal)
+        directory.write(f"plan.{engine.worker}", document)
+    except RunError:
+        return  # the first item's setup meets the same trouble, and says so

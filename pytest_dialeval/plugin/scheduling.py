@@ -12,6 +12,8 @@ from xdist.scheduler import LoadScopeScheduling
 if TYPE_CHECKING:
     from xdist.workermanage import WorkerController
 
+    from pytest_dialeval.runs.record import Plan
+
 SUFFIX = ".dialeval.yaml::"
 # In these a trial stays whole by itself: its items share a file, or the id up to the last `::`.
 WHOLE = ("loadfile", "loadscope")
@@ -41,7 +43,12 @@ class TrialScheduling:
 
     def _exchange(self) -> None:
         collection = next(iter(self._collections.values()), ())
-        trials = self._trials(collection)
+        plan = self._plan()
+        if plan is not None and plan.refusal:
+            raise pytest.UsageError(plan.refusal)
+        trials = {each: each.rpartition("::")[0] for each in collection if SUFFIX in each}
+        for source in plan.sources if plan is not None else ():
+            trials.update(source.items)
         if not trials:
             return
         mode = self._config.getoption("dist")
@@ -58,16 +65,14 @@ class TrialScheduling:
             for node, items in self._collections.items():
                 self._inner.add_node_collection(node, items)
 
-    def _trials(self, collection: Sequence[str]) -> dict[str, str]:
-        """Node id -> trial, of dialogue items."""
+    def _plan(self) -> Plan | None:
+        """What the workers say that they collected; None where they have no dialogue items."""
+        path = next(iter(sorted(self._run.glob("plan.*.json"))), None)
+        if path is None:
+            return None
         from pytest_dialeval.runs.record import read_plan
 
-        found = {each: each.rpartition("::")[0] for each in collection if SUFFIX in each}
-        plan = next(iter(sorted(self._run.glob("plan.*.json"))), None)
-        if plan is not None:
-            for source in read_plan(plan).sources:
-                found.update(source.items)
-        return found
+        return read_plan(path)
 
 
 class GroupScheduling(LoadScopeScheduling):  # type: ignore[misc,unused-ignore]

@@ -19,7 +19,7 @@ from pytest_dialeval.records.suite import AgentSpec, Gates, Limits, Scoring, Sui
 from pytest_dialeval.records.task import Persona
 from pytest_dialeval.records.transcript import Recording
 from pytest_dialeval.records.verdict import Verdict
-from pytest_dialeval.traces.recordings import read_recordings
+from pytest_dialeval.traces.recordings import read_recording_file
 
 if TYPE_CHECKING:
     from pytest_dialeval.plugin.collection import Cell
@@ -202,8 +202,9 @@ def from_transcripts(engine: Engine, name: str, suite: Suite) -> LoadedSource:
     naming = Naming(name, show_agent=len({each.agent for each in suite.transcripts}) > 1)
     found: dict[str, list[Recording]] = {}
     for each in files:
-        read = read_recordings(each.format, Path(each.path))
-        found.setdefault(each.agent, []).extend(read)
+        file = read_recording_file(each.format, Path(each.path))
+        found.setdefault(each.agent, []).extend(file.recordings)
+        engine.notes += [f"{engine.relative(Path(each.path))}: {note}" for note in file.notes]
     planned = [
         trial
         for agent, recordings in found.items()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tabulate import tabulate
 
-from pytest_dialeval.runs.summary import AgentFigures, PassKFigure, Summary, TaskFigures
+from pytest_dialeval.runs.summary import AgentFigures, GateFigure, PassKFigure, Summary, TaskFigures
 
 MAX_K = 8  # columns of Pass^k; all k are in summary.json
 
@@ -26,6 +26,7 @@ def summary_lines(summary: Summary) -> Iterator[Line]:
     yield from breach_lines(summary)
     yield Line("")
     yield from (Line(each) for each in pass_table(summary).splitlines())
+    yield from gate_lines(summary)
     yield from remark_lines(summary)
     yield from setting_lines(summary)
 
@@ -118,6 +119,33 @@ def interval(figure: PassKFigure | None) -> str:
     if figure.low is None or figure.high is None:
         return "too few cases"
     return f"{figure.low:.3f} to {figure.high:.3f}"
+
+
+def gate_lines(summary: Summary) -> Iterator[Line]:
+    """Each gate with its figure, bound and n; missed ones first."""
+    order = ("failed", "not decided", "passed")
+    colours = {"failed": "red", "not decided": "yellow", "passed": "green"}
+    for gate in sorted(summary.gates, key=lambda each: order.index(each.status)):
+        yield Line(gate_sentence(gate), colours[gate.status])
+
+
+def gate_sentence(gate: GateFigure) -> str:
+    """`gate pass_hat_k (k=3) of airline / good: MISSED: 0.22, wanted at least 0.5, n=200, ...`."""
+    at_least = gate.name in ("pass_hat_k", "mean_score")
+    k = f" (k={gate.k})" if gate.k else ""
+    figure = "no figure" if gate.figure is None else _figure(gate.figure)
+    wanted = "at least" if at_least else "at most"
+    bound = 0 if gate.name == "distinct_models" else gate.bound
+    words = {"passed": "held", "failed": "MISSED", "not decided": "not decided"}[gate.status]
+    why = f" ({gate.why})" if gate.why else ""
+    return (
+        f"gate {gate.name}{k} of {gate.task} / {gate.agent}: {words}{why}: "
+        f"{figure}, wanted {wanted} {_figure(float(bound))}, n={gate.n}, set by {gate.source}"
+    )
+
+
+def _figure(value: float) -> str:
+    return f"{value:.3f}".rstrip("0").rstrip(".")
 
 
 def remark_lines(summary: Summary) -> Iterator[Line]:

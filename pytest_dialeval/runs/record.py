@@ -31,11 +31,17 @@ class Plan(NamedTuple):
 
     sources: list[Source]
     notes: list[str]
+    refusal: str | None = None  # why a worker's run cannot be
 
 
-def plan_document(sources: Sequence[Source], notes: Sequence[str] = ()) -> dict[str, object]:
+def plan_document(
+    sources: Sequence[Source], notes: Sequence[str] = (), refusal: str | None = None
+) -> dict[str, object]:
     """plan.json: the planned cases, the denominator."""
-    return {"schema": PLAN_SCHEMA, "sources": list(sources), "notes": list(notes)}
+    document: dict[str, object] = {"schema": PLAN_SCHEMA, "sources": list(sources)}
+    if notes:
+        document["notes"] = list(notes)
+    return document if refusal is None else {**document, "refusal": refusal}
 
 
 @cache
@@ -50,7 +56,7 @@ def read_plan(path: Path) -> Plan:
     try:
         document = orjson.loads(path.read_bytes())
         sources = list(_sources_adapter().validate_python(document["sources"]))
-        return Plan(sources, list(document.get("notes", ())))
+        return Plan(sources, list(document.get("notes", ())), document.get("refusal"))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RunError(f"{path}: no plan of a run can be read here ({error})") from None
 

@@ -63,6 +63,7 @@ def script_in(source: Source, matchers: Mapping[str, Matcher]) -> AgentScript | 
     place = Place(source)
     form = place.read(AgentScriptForm)
     if form is None:
+        _glean(place, matchers)
         return None
     replies = tuple(
         _reply(place.at("replies", index), each, matchers)
@@ -74,6 +75,14 @@ def script_in(source: Source, matchers: Mapping[str, Matcher]) -> AgentScript | 
     for line, text in _problems(script):
         source.add(line, text)
     return script
+
+
+def _glean(place: Place, matchers: Mapping[str, Matcher]) -> None:
+    """Note what is wrong with the matchers of a script that has no form."""
+    for reply in place.items("replies"):
+        when = reply.at("when")
+        if isinstance(when.value, dict) and len(when.value) == 1:
+            read_spec(when, when.value, matchers)
 
 
 def _reply(place: Place, form: ReplyForm, matchers: Mapping[str, Matcher]) -> ScriptedReply:
@@ -107,7 +116,7 @@ def _problems(script: AgentScript) -> Iterator[tuple[int, str]]:
             yield each.line, f"never said: the reply on line {shadow.line} always answers before it"
         elif each.state is not None and each.state not in reached:
             guess = did_you_mean(each.state, reached)
-            yield each.line, f"no reply leads to state {each.state!r}{guess}; add `to:` to one"
+            yield each.line, f"no reply leads to state {each.state!r}: add `to:` to one{guess}"
         if each.when is None and each.state is None:
             shadow = shadow or each
     if shadow is None and not script.otherwise:

@@ -88,7 +88,9 @@ def test_not_measured():
 
 
 def test_a_million_characters_and_lone_surrogates():
-    text = "import json\nfor line in open(0):\n print(json.dumps({'text': 'x' * 10**6 + '\\ud800'}))"
+    text = (
+        "import json\nfor line in open(0):\n print(json.dumps({'text': 'x' * 10**6 + '\\ud800'}))"
+    )
     program_text = text.replace(" print", " if 'turn\"' in line: print")
     transcript = talk(program(program_text), max_rounds=1)
     assert said(transcript, "agent") == ["x" * 10**6 + "\ufffd"]
@@ -112,7 +114,7 @@ def test_garbage_is_an_agent_error(line: str, reason: str):
 
 
 def test_bytes_that_are_no_utf8_are_garbage():
-    text = "import os\nfor line in open(0): os.write(1, b'{\"text\": \"\\xc4\\xe3\"}\\n')"
+    text = 'import os\nfor line in open(0): os.write(1, b\'{"text": "\\xc4\\xe3"}\\n\')'
     transcript = talk(program(text))
     assert transcript.outcome == "agent_error" and "no JSON" in transcript.reason
 
@@ -120,9 +122,11 @@ def test_bytes_that_are_no_utf8_are_garbage():
 def test_a_line_that_nobody_asked_for_is_an_agent_error():
     # Otherwise each turn would be answered by what belongs to the turn before.
     lines = b'{"text": "a"}\n{"text": "b"}\n'
-    transcript = talk(program(f"import os\nfor line in open(0):\n if '\"turn' in line: os.write(1, {lines})"))
+    transcript = talk(
+        program(f"import os\nfor line in open(0):\n if '\"turn' in line: os.write(1, {lines})")
+    )
     assert transcript.outcome == "agent_error"
-    assert transcript.reason.endswith("printed a line that no turn asked for: '{\"text\": \"b\"}'")
+    assert transcript.reason.endswith('printed a line that no turn asked for: \'{"text": "b"}\'')
     assert said(transcript, "agent") == ["a"]
 
 
@@ -181,9 +185,7 @@ def test_a_cancelled_conversation_leaves_no_program(tmp_path: Path):
 
     async def main() -> None:
         talking = asyncio.create_task(
-            converse(
-                task(), patient(), program(text, str(pid)), draw=draw(), matchers=MATCHERS
-            )
+            converse(task(), patient(), program(text, str(pid)), draw=draw(), matchers=MATCHERS)
         )
         while not (pid.exists() and pid.read_text()):
             await asyncio.sleep(0.01)

@@ -61,9 +61,7 @@ def test_broken_breaks_off():
         words = text.removesuffix("...").split()
         assert text.endswith("...") and 4 <= len(words) < 8
         assert words == "one two three four five six seven eight nine ten".split()[: len(words)]
-    assert all(
-        text.endswith("……") and ZH.startswith(text[:-2]) for text in every(ZH, "broken")
-    )
+    assert all(text.endswith("……") and ZH.startswith(text[:-2]) for text in every(ZH, "broken"))
     assert noisy("yes, thank you", "broken") == ("yes, thank you", None)
 
 

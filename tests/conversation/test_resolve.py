@@ -46,7 +46,7 @@ def test_scripted_by_record_and_by_path(tmp_path: Path):
 
 def test_command_runs_in_the_suites_folder(tmp_path: Path):
     (tmp_path / "suites").mkdir()
-    text = "for line in open(0):\n if '\"turn' in line: print('{\"text\": \"x\"}')"
+    text = 'for line in open(0):\n if \'"turn\' in line: print(\'{"text": "x"}\')'
     (tmp_path / "suites" / "my agent.py").write_text(text)
     assert answer(resolved(tmp_path, f"command: {sys.executable} 'my agent.py'")) == "x"
 
@@ -54,7 +54,8 @@ def test_command_runs_in_the_suites_folder(tmp_path: Path):
 def test_replay_of_a_trace(tmp_path: Path):
     path = tmp_path / "old.jsonl"
     with TraceWriter(path) as trace:
-        first = held(lambda message: f"{message} 7", trace=trace, max_rounds=2)
+        header = {"task": "task", "trial": 1}
+        first = held(lambda message: f"{message} 7", trace=trace, header=header, max_rounds=2)
     again = held(
         resolved(tmp_path, "replay", options={"path": str(path), "format": "dialeval"}),
         adapted=True,

@@ -64,11 +64,6 @@ def persona(name: str, *lines: str, **keys: Any) -> dict[str, Any]:
     return {"id": name, "script": {"states": states}, **keys}
 
 
-def outcomes(**counts: int) -> dict[str, int]:
-    """What `RunResult.parseoutcomes` gives, without zeros."""
-    return {name.replace("_", "-"): count for name, count in counts.items() if count}
-
-
 class Shop:
     """The folder of one test, with suites in it."""
 

@@ -122,7 +122,7 @@ def test_what_was_filled_in_compiles(read, matchers):
         ("opening: hi", "1: otherwise is needed: what the agent says where no reply holds"),
         (
             "replies:\n- {say: a, state: askd}\n- {say: b, to: asked}",
-            "2: no reply leads to state 'askd'; did you mean 'asked'?; add `to:` to one",
+            "2: no reply leads to state 'askd': add `to:` to one; did you mean 'asked'?",
         ),
         (
             "replies:\n- {say: a}\n- {say: b}",

@@ -1,0 +1,168 @@
+"""Which agents run: `run:`, --dialeval-agent NAME and NAME=SPEC."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.plugin.conftest import Shop, rubric
+
+SCRIPTED = {"use": "scripted", "script": "clerk.yaml"}
+RUDE = {"use": "scripted", "script": "rude.yaml"}
+
+
+@pytest.fixture
+def two(shop: Shop) -> Shop:
+    """A suite with a clerk that runs and a rude one that does not."""
+    shop.write("rude.yaml", "otherwise: [What now?]\n")
+    shop.suite(agents={"clerk": SCRIPTED, "rude": RUDE}, run=["clerk"])
+    return shop
+
+
+def agents_run(shop: Shop) -> list[str]:
+    return [each["name"] for task in shop.summary["tasks"] for each in task["agents"]]
+
+
+def test_all_agents_run_where_nothing_chooses(shop: Shop) -> None:
+    shop.write("rude.yaml", "otherwise: [What now?]\n")
+    shop.suite(agents={"clerk": SCRIPTED, "rude": RUDE})
+
+    shop.run().assert_outcomes(passed=1, failed=1)
+
+    assert agents_run(shop) == ["clerk", "rude"]
+
+
+def test_run_chooses(two: Shop) -> None:
+    two.run().assert_outcomes(passed=1)
+
+    assert agents_run(two) == ["clerk"]
+
+
+def test_the_option_replaces_the_choice(two: Shop) -> None:
+    two.run("--dialeval-agent", "rude").assert_outcomes(failed=1)
+
+    assert agents_run(two) == ["rude"]
+
+
+def test_the_option_may_be_repeated(two: Shop) -> None:
+    two.run("--dialeval-agent=rude", "--dialeval-agent=clerk").assert_outcomes(passed=1, failed=1)
+
+    assert agents_run(two) == ["rude", "clerk"]
+
+
+def test_one_name_given_twice_runs_once(two: Shop) -> None:
+    assert len(two.ids("--dialeval-agent=rude", "--dialeval-agent=rude")) == 1
+
+
+def test_name_and_spec_declare_and_choose(two: Shop) -> None:
+    two.write("own.py", "def own(message):\n    return 'Hello, own'\n")
+
+    two.run("--dialeval-agent", "own=python:own.py:own").assert_outcomes(passed=1)
+
+    assert agents_run(two) == ["own"]
+
+
+def test_a_spec_and_a_name_run_both(two: Shop) -> None:
+    two.write("own.py", "def own(message):\n    return 'Hello, own'\n")
+
+    result = two.run("--dialeval-agent=own=python:own.py:own", "--dialeval-agent=rude")
+
+    result.assert_outcomes(passed=1, failed=1)
+    assert agents_run(two) == ["own", "rude"]
+
+
+def test_a_spec_serves_a_suite_without_agents(shop: Shop) -> None:
+    shop.suite(agents=None)
+    shop.write("own.py", "def own(message):\n    return 'Hello, own'\n")
+
+    shop.run("--dialeval-agent", "own=python:own.py:own").assert_outcomes(passed=1)
+
+
+def test_a_spec_is_looked_up_from_the_folder_of_invocation(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop.pytester.makeini("[pytest]")
+    shop.suite("deep/shop", agents=None)
+    shop.write("deep/own.py", "def own(message):\n    return 'Hello, own'\n")
+    monkeypatch.chdir(shop.path / "deep")
+
+    shop.run("--dialeval-agent", "own=python:own.py:own").assert_outcomes(passed=1)
+
+
+def test_an_unknown_name_is_one_line_with_the_likely_one(two: Shop) -> None:
+    result = two.run("--dialeval-agent", "clrk")
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        [
+            "ERROR: --dialeval-agent: no suite declares 'clrk' (declared: clerk, rude); "
+            "did you mean 'clerk'?"
+        ]
+    )
+    assert not (two.path / ".dialeval").exists()
+    assert "Traceback" not in result.stderr.str() + result.stdout.str()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Clerk", "*'Clerk'*a-z, 0-9 and _*"),
+        ("clerk=", "*'clerk=' has nothing after the '='*"),
+        ("=python:x:y", "*''*a-z, 0-9 and _*"),
+        ("", "*--dialeval-agent*"),
+    ],
+)
+def test_a_name_that_is_none_is_one_line(two: Shop, text: str, said: str) -> None:
+    result = two.run(f"--dialeval-agent={text}")
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([said])
+
+
+def test_other_suites_are_left_out_with_a_note(two: Shop) -> None:
+    two.suite("other", agents={"cashier": SCRIPTED})
+
+    result = two.run("--dialeval-agent", "rude")
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["other.dialeval.yaml left out: it declares cashier, not rude"])
+    assert [each["source"] for each in two.summary["tasks"]] == ["shop.dialeval.yaml"]
+
+
+def test_a_suite_runs_the_names_that_it_declares_of_those_given(two: Shop) -> None:
+    two.suite("other", agents={"cashier": SCRIPTED})
+
+    ids = two.ids("--dialeval-agent=rude", "--dialeval-agent=cashier")
+
+    assert ids == [
+        "other.dialeval.yaml::buyer-1::greet",
+        "shop.dialeval.yaml::rude-buyer-1::greet",
+    ]
+
+
+def test_a_spec_that_cannot_be_resolved_is_unmeasured_with_the_reason(shop: Shop) -> None:
+    shop.suite(rubrics=[rubric("greet"), rubric("bye", "Goodbye")])
+
+    result = shop.run("--dialeval-agent", "clerk=pyton:own.py:own")
+
+    result.assert_outcomes(errors=2)
+    result.stdout.fnmatch_lines(["*unknown kind of agent 'pyton:own.py:own'*did you mean*"])
+
+
+def test_an_agent_that_the_suite_does_not_declare_but_runs(shop: Shop) -> None:
+    shop.suite(run=["clrk"])
+
+    shop.run().stdout.fnmatch_lines(["shop.dialeval.yaml:*no agent 'clrk'; did you mean 'clerk'?*"])
+
+
+def test_recorded_agents_are_chosen_by_name_too(shop: Shop) -> None:
+    shop.write(
+        "talks.json",
+        '[{"task_id": "7", "reward": 1, "traj": '
+        '[{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello!"}]}]',
+    )
+    sources = [
+        {"format": "tau-bench", "path": "talks.json", "agent": name} for name in ("old", "new")
+    ]
+    shop.suite(agents=None, personas=None, transcripts=sources)
+
+    assert shop.ids("--dialeval-agent", "new") == ["shop.dialeval.yaml::new-7-1::greet"]
