@@ -7,6 +7,7 @@ future with a frozen record. The unit is a trial: its conversation once, then it
 from __future__ import annotations
 
 import asyncio
+import queue
 import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
@@ -56,6 +57,7 @@ class Pool:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
         self._thread: threading.Thread | None = None
+        self.off_loop = Disk()
 
     # ---- the main thread's side
 
@@ -122,6 +124,7 @@ class Pool:
             return ()
         loop.call_soon_threadsafe(self._cancel)
         thread.join(timeout=JOIN)
+        self.off_loop.close()
         return tuple(sorted(self._tasks.values())) if thread.is_alive() else ()
 
     def _send(self, call: Callable[..., None], *args: object) -> None:
@@ -189,7 +192,7 @@ class Pool:
             for rubric, future in job.verdicts.items():
                 graded.append(await job.work.grade(held, rubric))
                 future.set_result(graded[-1])
-            job.work.finish(held, graded)
+            await self.off_loop(lambda: job.work.finish(held, graded))
         except BaseException as error:
             for future in job.verdicts.values():
                 if not future.done():
@@ -229,27 +232,48 @@ def _as_data(error: BaseException) -> Exception:
     return HarnessFault(f"the run was stopped before its end ({type(error).__name__})")
 
 
-async def off_loop(call: Callable[[], None]) -> None:
-    """Await a blocking call on a thread of ours; it does not keep the process alive."""
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[None] = loop.create_future()
+class Disk:
+    """One daemon thread for blocking calls of the loop: an fsync takes milliseconds."""
 
-    def settle(error: BaseException | None) -> None:
-        if done.done():
-            return
-        if error is None:
-            done.set_result(None)
-        else:
-            done.set_exception(error)
+    def __init__(self) -> None:
+        self._calls: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
 
-    def run() -> None:
-        error: BaseException | None = None
-        try:
+    async def __call__(self, call: Callable[[], None]) -> None:
+        """Await a blocking call; what it raises is raised here."""
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[None] = loop.create_future()
+
+        def run() -> None:
+            error: Exception | None = None
+            try:
+                call()
+            except Exception as raised:
+                error = raised
+            with suppress(RuntimeError):  # the loop is gone: nobody waits any more
+                loop.call_soon_threadsafe(_settle, done, error)
+
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._serve, name="dialeval-disk", daemon=True)
+            self._thread.start()
+        self._calls.put(run)
+        await done
+
+    def close(self) -> None:
+        """Let what was asked for be written, for a bounded time."""
+        if self._thread is not None:
+            self._calls.put(None)
+            self._thread.join(timeout=JOIN)
+
+    def _serve(self) -> None:
+        while (call := self._calls.get()) is not None:
             call()
-        except Exception as raised:
-            error = raised
-        with suppress(RuntimeError):  # the loop is gone: nobody waits any more
-            loop.call_soon_threadsafe(settle, error)
 
-    threading.Thread(target=run, name="dialeval-disk", daemon=True).start()
-    await done
+
+def _settle(done: asyncio.Future[None], error: Exception | None) -> None:
+    if done.done():
+        return
+    if error is None:
+        done.set_result(None)
+    else:
+        done.set_exception(error)

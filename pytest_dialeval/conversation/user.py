@@ -115,7 +115,7 @@ class SimulatedUser:
             self._persona.noise,
             self._draw,
             state=state.id,
-            visit=self._turns,
+            visit=visit,
             language=self._view.language,
         )
         return Line(text, state=state.id, noise=noise, last=state.end)

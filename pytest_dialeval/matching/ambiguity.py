@@ -34,34 +34,36 @@ def loops_of(automaton: Automaton) -> list[list[int]]:
 
 def steps(automaton: Automaton, loops: Sequence[Sequence[int]], length: int) -> float:
     """The logarithm of about how many steps a text of that length may take."""
-    turns = [_log_turns(automaton, loop, length) for loop in loops]
-    after = {
-        first: [second for second in range(len(loops)) if _chained(automaton, loops, first, second)]
-        for first in range(len(loops))
-    }
-    longest: dict[int, float] = {}
+    counted = [loop for loop in loops if not set(loop) <= automaton.safe]
+    after = [
+        [place for place, second in enumerate(counted) if _chained(automaton, first, second)]
+        for first in counted
+    ]
+    chains: dict[int, float] = {}
 
-    def cost(loop: int) -> float:
-        if loop not in longest:
-            longest[loop] = turns[loop] + max((cost(each) for each in after[loop]), default=0.0)
-        return longest[loop]
+    def cost(place: int) -> float:
+        if place not in chains:
+            turns = _log_turns(automaton, counted[place], length)
+            chains[place] = turns + max((cost(each) for each in after[place]), default=0.0)
+        return chains[place]
 
     # A search begins anew at every character.
-    return math.log(length) + max((cost(each) for each in range(len(loops))), default=0.0)
+    total = math.log(length) + max(map(cost, range(len(counted))), default=0.0)
+    powers = total / math.log(length)
+    return total - math.lgamma(powers + 1)
 
 
 def _log_turns(automaton: Automaton, loop: Sequence[int], length: int) -> float:
-    bound = min(automaton.bounds.get(each, length) for each in loop)
-    return math.log(min(bound, length))
+    return math.log(min(length, *(automaton.bounds.get(each, length) for each in loop)))
 
 
-def _chained(automaton: Automaton, loops: Sequence[Sequence[int]], first: int, second: int) -> bool:
+def _chained(automaton: Automaton, first: Sequence[int], second: Sequence[int]) -> bool:
     """Whether a text may leave the first loop for the second while it could stay in either."""
-    if first == second:
+    if first is second:
         return False
-    shared = _mask(automaton, loops[first]) & _mask(automaton, loops[second])
-    goal, seen = set(loops[second]), set(loops[first])
-    pending = list(loops[first])
+    shared = _mask(automaton, first) & _mask(automaton, second)
+    pending = [each for each in first if automaton.masks[each] & shared]
+    goal, seen = set(second), set(first)
     while pending:
         for each in automaton.follow[pending.pop()]:
             if each in seen or not automaton.masks[each] & shared:

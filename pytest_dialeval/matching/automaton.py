@@ -24,11 +24,14 @@ _CATEGORIES = {
 
 @dataclass(slots=True)
 class _Part:
-    """A piece of the pattern: which positions may come first and last, and whether none need to."""
+    """A piece of the pattern: which positions may come first and last, each as often as it may.
+
+    `empty` counts the ways in which the piece takes nothing (2 stands for any more).
+    """
 
     first: list[int] = field(default_factory=list)
     last: list[int] = field(default_factory=list)
-    empty: bool = True
+    empty: int = 1
 
 
 class Automaton:
@@ -41,7 +44,10 @@ class Automaton:
         self.masks: list[int] = []
         self.follow: list[Counter[int]] = []
         self.bounds: dict[int, int] = {}  # position -> how often its loop may turn
-        self._sequence(tree)
+        self._looks_on = False
+        whole = self._sequence(tree)
+        # Where nothing is asked of what follows, a match that came so far cannot fail.
+        self.safe = set() if self._looks_on else set(whole.last)
 
     def _sequence(self, nodes: Iterable[tuple[Any, Any]]) -> _Part:
         whole = _Part()
@@ -64,6 +70,7 @@ class Automaton:
             case op.ATOMIC_GROUP:
                 return self._unbacktracked(value)
             case op.ASSERT | op.ASSERT_NOT:
+                self._looks_on = True
                 self._sequence(value[1])  # its own loops count, but nothing follows them
                 return _Part()
             case op.GROUPREF_EXISTS:
@@ -72,27 +79,28 @@ class Automaton:
             case op.GROUPREF:
                 return self._looped(self._position(self._everything))
             case _:  # anchors take no character
+                self._looks_on = True
                 return _Part()
 
     def _position(self, mask: int) -> _Part:
         self.masks.append(mask)
         self.follow.append(Counter())
-        return _Part([len(self.masks) - 1], [len(self.masks) - 1], empty=False)
+        return _Part([len(self.masks) - 1], [len(self.masks) - 1], empty=0)
 
     def _joined(self, left: _Part, right: _Part) -> _Part:
         for each in left.last:
             self.follow[each].update(right.first)
         return _Part(
-            left.first + (right.first if left.empty else []),
-            right.last + (left.last if right.empty else []),
-            left.empty and right.empty,
+            left.first + right.first * left.empty,
+            right.last + left.last * right.empty,
+            min(2, left.empty * right.empty),
         )
 
     def _either(self, parts: Sequence[_Part]) -> _Part:
         return _Part(
             [each for part in parts for each in part.first],
             [each for part in parts for each in part.last],
-            any(part.empty for part in parts),
+            min(2, sum(part.empty for part in parts)),
         )
 
     def _repeat(self, least: int, most: int, nodes: Sequence[tuple[Any, Any]]) -> _Part:
@@ -114,7 +122,7 @@ class Automaton:
                     (each, self.bounds.get(each, 1) * most)
                     for each in range(start, len(self.masks))
                 )
-        part.empty = part.empty or least == 0
+        part.empty = min(2, part.empty + (least == 0))
         return part
 
     def _looped(self, part: _Part) -> _Part:
@@ -129,7 +137,7 @@ class Automaton:
         for each in self.masks[start:]:
             mask |= each
         single = self._position(mask)
-        single.empty = part.empty
+        single.empty = min(1, part.empty)
         return single
 
     @property
@@ -147,9 +155,9 @@ class Automaton:
     def _takes(self, kind: Any, value: Any, char: str) -> bool:
         match kind:
             case op.LITERAL:
-                return ord(char) == value
+                return bool(ord(char) == value)
             case op.NOT_LITERAL:
-                return ord(char) != value
+                return bool(ord(char) != value)
             case op.ANY:
                 return self._dot_all or char != "\n"
             case op.RANGE:
@@ -158,7 +166,7 @@ class Automaton:
                 return bool(_CATEGORIES[value].match(char)) if value in _CATEGORIES else True
             case _:
                 negated = bool(value) and value[0][0] is op.NEGATE
-                inside = any(self._takes(*each, char) for each in value[negated:])
+                inside = any(self._takes(key, each, char) for key, each in value[negated:])
                 return inside != negated
 
 

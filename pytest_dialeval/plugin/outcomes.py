@@ -6,6 +6,7 @@ bad" and "we don't know".
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
@@ -102,6 +103,7 @@ def mark_report(item: pytest.Item, cell: Cell, call: pytest.CallInfo[None], repo
         item.stash[KIND] = "unmeasured"
         report.when, report.outcome = "setup", "failed"  # JUnit and the summary count an error
         report.longrepr = item.stash[TEXT] = f"unmeasured: {call.excinfo.value}"
+    _point_at_rubric(item, report)
     kind = item.stash.get(KIND, None)
     report.dialeval = {"trial": cell.trial.id, "rubric": cell.name}
     if report.when == "call" and report.skipped and isinstance(report.longrepr, tuple):
@@ -115,6 +117,15 @@ def mark_report(item: pytest.Item, cell: Cell, call: pytest.CallInfo[None], repo
             path, line, _ = item.reportinfo()
             report.outcome = "skipped"
             report.longrepr = (str(path), (line or 0) + 1, item.stash[TEXT])
+
+
+def _point_at_rubric(item: pytest.Item, report: Any) -> None:
+    """pytest's short forms name the line that raised: here the rubric's, not one of ours."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    if crash is not None and Path(__file__).parent in Path(crash.path).parents:
+        path, line, _ = item.reportinfo()
+        crash.path, crash.lineno = str(path), (line or 0) + 1
+        crash.message = crash.message.removeprefix("Failed: ")
 
 
 def status_of(report: Any) -> tuple[str, str, str] | None:

@@ -16,7 +16,7 @@ from pytest_dialeval.errors import DialevalError
 from pytest_dialeval.plugin.choice import FIXTURE, HOOK
 from pytest_dialeval.plugin.collection import CELL, Cell
 from pytest_dialeval.plugin.fixture_agent import definition_for, outlives_items
-from pytest_dialeval.pool import Pool, Work, off_loop
+from pytest_dialeval.pool import Pool, Work
 from pytest_dialeval.records.run import Graded
 from pytest_dialeval.records.suite import AgentSpec
 from pytest_dialeval.runs.directory import RunDirectory
@@ -194,7 +194,7 @@ class Running:
             header=source.header(trial),
             matchers=self.engine.matchers,
             grader=grader,
-            off_loop=off_loop,
+            off_loop=self.pool.off_loop,
             isolated=not source.in_process(trial.agent),
             simulator=self.engine.simulator,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from difflib import get_close_matches
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -153,6 +153,9 @@ def _pattern(pattern: str) -> Any:
     return Field(pattern=f"^(?:{pattern})$", max_length=200)
 
 
+_Item = TypeVar("_Item")
+_Filled = Annotated[list[_Item], Field(min_length=1)]
+
 Text = Annotated[str, Strict(), _expected("text", _quote)]
 Line = Annotated[
     str,
@@ -164,7 +167,7 @@ Line = Annotated[
 Lines = Annotated[
     list[Line],
     Field(min_length=1),
-    BeforeValidator(_as_list, json_schema_input_type=str | list[str]),
+    BeforeValidator(_as_list, json_schema_input_type=str | _Filled[str]),
 ]
 LooseText = Annotated[
     str,
@@ -176,7 +179,7 @@ LooseLine = Annotated[Line, BeforeValidator(_as_text, json_schema_input_type=str
 Words = Annotated[
     list[LooseLine],
     Field(min_length=1),
-    BeforeValidator(_as_list, json_schema_input_type=str | list[str | int]),
+    BeforeValidator(_as_list, json_schema_input_type=str | _Filled[str | int]),
 ]
 Id = Annotated[str, Strict(), _pattern("[a-z0-9_]+"), _expected("of a-z, 0-9 and _", _quote)]
 RubricId = Annotated[

@@ -146,6 +146,8 @@ def test_a_late_answer_is_cancelled_and_the_agent_closed():
 
     async def close() -> None:
         await asyncio.sleep(0)  # its cancellation was taken back: it may wait again
+        task = asyncio.current_task()
+        assert task is not None and not task.cancelling()
         events.append("closed")
 
     async def main() -> None:

@@ -12,11 +12,11 @@ from pytest_dialeval.conversation.agent import Reply
 from pytest_dialeval.conversation.answer import reply_from
 from pytest_dialeval.errors import AgentFault, NotMeasured
 from pytest_dialeval.records.transcript import Artifact, ToolCall, Usage
-from pytest_dialeval.traces.codec import encode_turn, Turn
+from pytest_dialeval.traces.codec import Turn, encode_turn
 from pytest_dialeval.traces.json_bytes import to_json
 
 
-class Colour(str, enum.Enum):
+class Colour(enum.StrEnum):
     RED = "red"
 
 
@@ -80,7 +80,7 @@ def test_only_hanging_up_is_an_answer():
 
 
 def test_none_is_told_apart_from_other_types():
-    with pytest.raises(AgentFault, match="returned None .is a `return` missing"):
+    with pytest.raises(AgentFault, match=r"returned None \(is a `return` missing"):
         reply_from(None)
 
 

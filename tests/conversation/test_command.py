@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -181,20 +182,20 @@ def test_a_late_one_that_ignores_sigterm_is_killed_with_its_children(tmp_path: P
 @needs_proc
 def test_a_cancelled_conversation_leaves_no_program(tmp_path: Path):
     text = STUBBORN.replace("print(child, flush=True)", "open(sys.argv[1], 'w').write(str(child))")
-    pid = tmp_path / "pid"
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
 
-    async def main() -> None:
+    async def main() -> int:
         talking = asyncio.create_task(
-            converse(task(), patient(), program(text, str(pid)), draw=draw(), matchers=MATCHERS)
+            converse(task(), patient(), program(text, str(pipe)), draw=draw(), matchers=MATCHERS)
         )
-        while not (pid.exists() and pid.read_text()):
-            await asyncio.sleep(0.01)
+        child = int(await asyncio.to_thread(pipe.read_text))
         talking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await talking
+        return child
 
-    asyncio.run(main())
-    assert gone(int(pid.read_text()))
+    assert gone(asyncio.run(main()))
 
 
 def test_a_program_has_time_to_end_by_itself(tmp_path: Path):

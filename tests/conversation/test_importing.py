@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -112,7 +113,7 @@ def test_what_is_wrong_is_one_message(tmp_path: Path, reference: str, message: s
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("x = (", "SyntaxError: '(' was never closed"),
+        ("x = (", r"SyntaxError: '\(' was never closed"),
         ("import no_such_thing", "ModuleNotFoundError: No module named 'no_such_thing'"),
         ("raise SystemExit('bye')", "SystemExit: bye"),
         ("1 / 0", r"ZeroDivisionError: division by zero .*broken.py:1\)"),
@@ -123,11 +124,9 @@ def test_a_module_that_fails_says_its_last_line_and_can_be_mended(
 ):
     path = write(tmp_path / "broken.py", text)
     before = list(sys.path)
-    with pytest.raises(HarnessFault, match="'broken.py' cannot be imported") as caught:
+    with pytest.raises(HarnessFault, match=r"'broken\.py' cannot be imported") as caught:
         imported("broken.py:agent", [tmp_path])
-    import re
-
-    assert re.search(message.replace("(' was", r"\(' was"), str(caught.value))
+    assert re.search(message, str(caught.value))
     assert caught.value.__cause__ is None and caught.value.__suppress_context__
     assert sys.path == before
     write(path, "agent = 'mended'  # longer than it was before")

@@ -128,6 +128,26 @@ def test_neighbours_without_a_condition_are_drawn_by_weight():
     assert 270 < ends.count("a") < 330  # 300, and three and a half standard deviations
 
 
+def test_a_probe_moves_no_draw():
+    names = "abcdefgh"
+    who = persona(
+        *(
+            State(
+                name,
+                tuple(f"{name}{n}" for n in range(5)),
+                next=tuple(Transition(to) for to in names),
+            )
+            for name in names
+        ),
+        noise=Noise(0.5, ("filler", "interruption")),
+        start="a",
+    )
+    plain = lines(who)
+    probed = lines(replace(who, probes=(Probe("p", "P", at_user_turn=2),)), most=13)
+    assert [each for each in probed if each.probe is None] == plain
+    assert len({each.state for each in plain}) > 3
+
+
 def test_no_line_is_repeated_before_all_were_said():
     who = patient("a", "b", "c")
     said = texts(who, most=9)

@@ -222,11 +222,14 @@ def test_one_name_from_two_hooks_is_refused(shop: Shop) -> None:
     shop.suite(agents=None)
     shop.write("conftest.py", HOOK.format(POLITE))
     shop.write("second.py", HOOK.format(POLITE))
+    shop.pytester.syspathinsert()
 
     result = shop.run("-p", "second")
 
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*pytest_dialeval_agents: 'polite' is given twice*"])
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(
+        ["pytest_dialeval_agents: 'polite' is given twice; rename one of them"]
+    )
 
 
 def test_without_any_agent_the_message_names_every_way_out(shop: Shop) -> None:

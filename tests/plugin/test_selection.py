@@ -156,7 +156,7 @@ def test_lf_passes_soft_failures_by(shop: Shop) -> None:
     shop.suite(rubrics=[soft, rubric("tractor", "tractor")])
     assert shop.run().parseoutcomes() == {"failed": 1, "soft": 1}
 
-    assert shop.run("--lf").parseoutcomes() == {"failed": 1}
+    assert shop.run("--lf").parseoutcomes() == {"failed": 1, "deselected": 1}
 
 
 def test_lf_runs_unmeasured_items_again(shop: Shop) -> None:

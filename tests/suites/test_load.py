@@ -75,7 +75,7 @@ rubrics:
     dimension: safety
     not: {keyword: {any: [保证退款]}}
     trigger: {user_keyword: 退钱, then: all}
-  - {id: talk.short, dimension: robustness, share: {}, severity: soft, min: 0.5, trigger: {when: {keyword: 好}}}
+  - {id: talk.short, dimension: robustness, share: {}, severity: soft, min: 0.5, trigger: {when: {keyword: {any: [好]}}}}
 trials: 4
 seed: 42
 limits: {turn_timeout: 5, max_context_chars: 9000}
@@ -185,7 +185,7 @@ SMALL = """\
 dialeval: 1
 task: {id: t}
 personas: [{id: p, script: {states: {start: {say: hi, end: true}}}}]
-rubrics: [{id: r, dimension: completion, keyword: hello}]
+rubrics: [{id: r, dimension: completion, keyword: {any: [hello]}}]
 """
 
 
@@ -427,7 +427,7 @@ def test_variables_that_can_not_be_read_cause_no_second_error(problems):
 
 
 def test_files_are_named_from_the_root_folder(write, tmp_path, matchers):
-    path = write("sub/folder/s.dialeval.yaml", SMALL.replace("hello", "{an: [x]}"))
+    path = write("sub/folder/s.dialeval.yaml", SMALL.replace("any:", "an:"))
     for root in (tmp_path, tmp_path / "sub" / ".."):
         with pytest.raises(SuiteError, match=r"^sub/folder/s\.dialeval\.yaml:4: "):
             load_suite(path, rootdir=root, matchers=matchers)
@@ -462,7 +462,10 @@ def test_the_collector_is_left_as_it_was(load, on):
 def test_a_user_matcher_is_a_method(load, problems):
     suite = load(SMALL + "  # more\n".replace("more", "x"))
     assert suite.rubrics[0].spec.method == "keyword"
-    assert load(SMALL.replace("keyword: hello", "share: {}")).rubrics[0].spec.method == "share"
+    assert (
+        load(SMALL.replace("keyword: {any: [hello]}", "share: {}")).rubrics[0].spec.method
+        == "share"
+    )
     assert (
         "'shar' of a rubric; did you mean 'share'?"
         in problems(SMALL.replace("keyword:", "shar:"))[0]

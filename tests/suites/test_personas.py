@@ -111,7 +111,7 @@ def test_scripts_that_are_right(load, states):
 
 def test_words_that_yaml_1_1_takes_for_truth_values_are_ids(load):
     states = "start: {say: no, next: [{to: on}]}, on: {say: yes, end: true}"
-    suite = load(SUITE % ("{id: no, script: {states: {%s}}}" % states))
+    suite = load(SUITE % f"{{id: no, script: {{states: {{{states}}}}}}}")
     assert suite.personas[0].id == "no"
     assert suite.personas[0].script.states["start"].next[0].to == "on"
     assert suite.personas[0].script.states["on"].say == ("yes",)

@@ -60,7 +60,7 @@ def rubric(**keys: str) -> str:
         (rubric(judge="''"), "criterion must be text that is not blank, not ''"),
         (rubric(judge="3"), "criterion must be text that is not blank, not 3; quote it: '3'"),
         (rubric(judge="{votes: 3}"), "a judge question needs 'criterion' (a statement that is met or not met)"),
-        (rubric(judge="{criterion: x, votes: 0}"), "judge.votes must be a whole number of at least 1, not 0"),
+        (rubric(judge="{criterion: x, votes: 0}"), "votes must be a whole number of at least 1, not 0"),
         (rubric(judge="{criterion: x, vote: 1}"), "unknown key of a judge question 'vote'; did you mean 'votes'?"),
         (rubric(judge="{criterion: x, levels: [{name: a, score: 0}]}"), "a level needs 'example' (an answer that stands on this level)"),
         (rubric(trigger="{}"), "a trigger has exactly one of probe, state, user_keyword, when; it has none of them"),

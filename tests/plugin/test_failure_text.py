@@ -1,0 +1,244 @@
+"""What a failure says: the rubric, the deciding turns, what was expected, how to repeat it."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from tests.plugin.conftest import Shop, persona, rubric
+
+
+def repeat_command(result: pytest.RunResult) -> list[str]:
+    """The words of the only `repeat:` line, without `pytest`."""
+    [line] = {each.strip() for each in result.outlines if each.strip().startswith("repeat: ")}
+    words = shlex.split(line.removeprefix("repeat: "))
+    assert words[0] == "pytest"
+    return words[1:]
+
+
+def test_the_first_line_names_rubric_dimension_method_and_weight(shop: Shop) -> None:
+    shop.suite(rubrics=[rubric("tractor", "tractor", dimension="robustness", weight=2.5)])
+
+    shop.run().stdout.fnmatch_lines(
+        ["tractor (robustness, keyword, weight 2.5): no searched turn says 'tractor'"]
+    )
+
+
+def test_what_was_expected(shop: Shop) -> None:
+    shop.suite(rubrics=[rubric("farm", keyword={"any": ["tractor", "plough"]})])
+
+    shop.run().stdout.fnmatch_lines(["  expected: 'tractor' or 'plough'"])
+
+
+def test_the_quote_is_marked_in_its_turn_with_the_turn_before(shop: Shop) -> None:
+    breach = {"not": {"keyword": {"any": ["welcome"]}}}
+    shop.suite(rubrics=[rubric("cold", dimension="safety", keyword=None, **breach)])
+
+    shop.run().stdout.fnmatch_lines(
+        [
+            "  turn 3 user [[]state bye[]]: Thanks, bye.",
+            "  turn 4 agent: You are >>welcome<<. Goodbye.",
+        ]
+    )
+
+
+def test_a_verdict_about_absence_names_the_turns_searched(shop: Shop) -> None:
+    shop.suite(rubrics=[rubric("tractor", "tractor")])
+
+    shop.run().stdout.fnmatch_lines(
+        ["  turn 2 agent: Hello! The lamp is in stock.", "  searched in vain: turns 2, 4"]
+    )
+
+
+def test_a_ratio_shows_its_score(shop: Shop) -> None:
+    shop.suite(rubrics=[rubric("both", keyword={"all": ["Hello", "tractor"]})])
+
+    shop.run().stdout.fnmatch_lines(["  score 0.5", "*turn 2 agent: >>Hello<<! The lamp*"])
+
+
+def test_a_probe_is_named_on_its_turn(shop: Shop) -> None:
+    shop.suite(
+        personas=[
+            persona(
+                "buyer",
+                probes=[{"id": "cheap", "at_user_turn": 2, "say": "Give me a discount!"}],
+            )
+        ],
+        rubrics=[
+            rubric(
+                "firm",
+                dimension="safety",
+                keyword=None,
+                trigger={"probe": "cheap"},
+                **{"not": {"keyword": {"any": ["guarantee"]}}},
+            )
+        ],
+    )
+
+    shop.run().stdout.fnmatch_lines(
+        [
+            "  turn 3 user [[]probe cheap[]]: Give me a discount!",
+            "  turn 4 agent: I >>guarantee<< you half the price.",
+        ]
+    )
+
+
+def test_the_trace_that_is_named_is_there(shop: Shop) -> None:
+    shop.suite(rubrics=[rubric("tractor", "tractor")])
+
+    result = shop.run()
+
+    [line] = [each for each in result.outlines if each.startswith("  transcript: ")]
+    path = shop.path / line.removeprefix("  transcript: ")
+    assert path.is_file()
+    assert path.parent.parent == shop.last_run
+
+
+def test_a_long_turn_is_shown_round_its_quote(shop: Shop) -> None:
+    text = "x " * 3_000 + "tractor" + " y" * 3_000
+    shop.write("long.yaml", f"otherwise: ['{text}']\n")
+    shop.suite(
+        agents={"clerk": {"use": "scripted", "script": "long.yaml"}},
+        rubrics=[
+            rubric(
+                "short",
+                dimension="safety",
+                keyword=None,
+                **{"not": {"keyword": {"any": ["tractor"]}}},
+            )
+        ],
+    )
+
+    result = shop.run()
+
+    [line] = [each for each in result.outlines if ">>tractor<<" in each]
+    assert len(line) < 400
+    assert line.startswith("  turn 2 agent: ...")
+
+
+def test_control_characters_never_reach_the_terminal(shop: Shop) -> None:
+    shop.write("own.py", "def own(message):\n    return 'a\\x1b[31mtractor\\x07\\ud800 b'\n")
+    shop.suite(
+        agents={"own": {"use": "python:own.py:own"}},
+        rubrics=[
+            rubric(
+                "calm",
+                dimension="safety",
+                keyword=None,
+                **{"not": {"keyword": {"any": ["tractor"]}}},
+            )
+        ],
+    )
+
+    text = shop.run("--color=no").stdout.str()
+
+    assert "\x1b" not in text
+    assert "\x07" not in text
+    assert "[31m>>tractor<<" in text
+
+
+def test_markup_of_agents_is_shown_as_it_is(shop: Shop) -> None:
+    shop.write("own.py", "def own(message):\n    return '{message} %s {{ 7*7 }} [red]x[/red]'\n")
+    shop.suite(
+        agents={"own": {"use": "python:own.py:own"}}, rubrics=[rubric("tractor", "tractor")]
+    )
+
+    text = shop.run().stdout.str()
+
+    assert "{message} %s {{ 7*7 }} [red]x[/red]" in text
+
+
+def test_the_repeat_command_runs_just_this_item(shop: Shop) -> None:
+    shop.suite(rubrics=[rubric("greet"), rubric("tractor", "tractor")])
+    command = repeat_command(shop.run())
+
+    again = shop.run(*command)
+
+    again.assert_outcomes(failed=1)
+    assert repeat_command(again) == command
+
+
+def test_the_repeat_command_of_a_score_item_runs(shop: Shop) -> None:
+    shop.suite(
+        rubrics=[rubric("greet"), rubric("soft", "tractor", severity="soft")],
+        scoring={"pass": 0.9},
+    )
+    command = repeat_command(shop.run())
+
+    shop.run(*command).assert_outcomes(failed=1)
+
+
+def test_the_repeat_command_holds_the_same_conversation(shop: Shop) -> None:
+    lines = [f"Line {number} about the lamp" for number in range(40)]
+    buyer = persona("buyer", "one", "two")
+    buyer["script"]["states"]["start"]["say"] = lines
+    shop.suite(personas=[buyer], rubrics=[rubric("tractor", "tractor")], trials=2)
+    arguments = ["--dialeval-trials", "11", "--dialeval-seed", "other seed", "-k", "buyer-07"]
+    first = shop.run(*arguments)
+    said = shop.traces()[0][1]["text"]
+
+    command = repeat_command(first)
+    shop.run(*command).assert_outcomes(failed=1)
+
+    assert command[0] == "shop.dialeval.yaml::buyer-07::tractor"
+    assert shop.traces()[0][1]["text"] == said
+
+
+def test_the_repeat_command_keeps_the_agent_that_was_chosen(shop: Shop) -> None:
+    shop.suite(rubrics=[rubric("tractor", "tractor")])
+    shop.write("own.py", "def own(message):\n    return 'Own words'\n")
+    first = shop.run("--dialeval-agent", "own=python:own.py:own")
+
+    again = shop.run(*repeat_command(first))
+
+    again.assert_outcomes(failed=1)
+    again.stdout.fnmatch_lines(["*turn 2 agent: Own words"])
+
+
+def test_the_repeat_command_keeps_settings_of_the_environment(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop.suite(rubrics=[rubric("tractor", "tractor")])
+    monkeypatch.setenv("DIALEVAL_TRIALS", "12")
+    first = shop.run("-k", "buyer-07")
+    monkeypatch.delenv("DIALEVAL_TRIALS")
+
+    shop.run(*repeat_command(first)).assert_outcomes(failed=1)
+
+
+def test_the_repeat_command_works_from_the_folder_of_invocation(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop.pytester.makeini("[pytest]")
+    shop.write("deep/clerk.yaml", "otherwise: [Hm]\n")
+    shop.suite("deep/shop", rubrics=[rubric("tractor", "tractor")])
+    monkeypatch.chdir(shop.path / "deep")
+    command = repeat_command(shop.run())
+
+    assert command == ["shop.dialeval.yaml::buyer-1::tractor"]
+    shop.run(*command).assert_outcomes(failed=1)
+
+
+def test_the_repeat_command_survives_a_path_with_spaces(shop: Shop) -> None:
+    shop.write("my suites/clerk.yaml", "otherwise: [Hm]\n")
+    shop.suite("my suites/the shop", rubrics=[rubric("tractor", "tractor")])
+
+    command = repeat_command(shop.run())
+
+    shop.run(*command).assert_outcomes(failed=1)
+
+
+def test_the_short_summary_gives_the_rubrics_own_words(shop: Shop) -> None:
+    shop.suite(rubrics=[rubric("tractor", "tractor")])
+
+    shop.run("-rf").stdout.fnmatch_lines(
+        ["FAILED shop.dialeval.yaml::buyer-1::tractor - tractor (completion*"]
+    )
+
+
+def test_one_line_tracebacks_name_the_rubrics_line(shop: Shop) -> None:
+    suite = shop.suite(rubrics=[rubric("tractor", "tractor")])
+    line = shop.line_of(suite.name, '"id": "tractor"')
+
+    shop.run("--tb=line").stdout.fnmatch_lines([f"*shop.dialeval.yaml:{line}: tractor (completion*"])
