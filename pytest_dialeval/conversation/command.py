@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-import orjson
-
 from pytest_dialeval.conversation.agent import Brief, Reply
 from pytest_dialeval.conversation.answer import reply_from
 from pytest_dialeval.conversation.fault import shortened
@@ -69,7 +67,7 @@ class CommandAgent:
 
     async def _tell(self, program: Program, message: Mapping[str, object]) -> None:
         try:
-            await program.send(orjson.dumps(message, default=str))
+            await program.send(json.dumps(message, default=str).encode())
         except asyncio.CancelledError:
             await program.stop(0)
             raise

@@ -83,6 +83,8 @@ class Program:
             self._may_reap.set()
             for each in self._transports:
                 each.close()
+            if self._input is not None:
+                self._input.abort()  # a line that nobody will read would keep it open
         await self._over(self._reaped, KILL_GRACE)
 
     async def last_words(self) -> str:

@@ -67,8 +67,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     parametrize(engine, metafunc, case)
 
 
-@pytest.fixture
-def dialogue(request: pytest.FixtureRequest) -> Any:
+# Not called `dialogue`: the module of that name takes its place here once it is imported.
+@pytest.fixture(name="dialogue")
+def _dialogue(request: pytest.FixtureRequest) -> Any:
     """The finished conversation of a test with @dialogue_case."""
     from pytest_dialeval.plugin.decorated import obtain
 

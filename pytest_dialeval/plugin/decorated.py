@@ -183,7 +183,8 @@ def file_body(item: pytest.Item, cell: Cell) -> Generator[None, object, object]:
         bodies[item.nodeid] = verdict
         # A body with parameters of its own has several items a trial: the worst one counts.
         worst = min(bodies.values(), key=lambda each: _WORST_FIRST.index(each.status))
-        cell.source.engine.run().ledger.verdict(cell.trial.id, worst)
+        ledger = cell.source.engine.run().ledger
+        ledger.verdict(cell.trial.id, worst, getattr(item, "execution_count", 1))
 
 
 def _first_line(error: BaseException) -> str:

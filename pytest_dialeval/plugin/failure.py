@@ -111,7 +111,8 @@ def repeat_command(item: pytest.Item, cell: Cell) -> str:
     settings = cell.source.engine.settings.stated()
     words = ["pytest", _from_invocation(item)]
     for name in ("trials", "seed", "turn-timeout", "timeout"):
-        if name in settings and settings[name].source.startswith("--"):
+        # An environment is easily another one by then; project files stay where they are.
+        if name in settings and settings[name].source.startswith(("--", "DIALEVAL_")):
             words += [f"--dialeval-{name}", str(settings[name].value)]
     agents = settings["agent"].value if "agent" in settings else []
     for agent in agents:

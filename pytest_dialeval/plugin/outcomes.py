@@ -30,6 +30,9 @@ SCORE: pytest.StashKey[TrialScore] = pytest.StashKey()
 
 def obtain(item: pytest.Item, cell: Cell, fixture: object) -> None:
     """Get the item's verdicts, in setup; what can't be known ends here."""
+    for key in (KIND, TEXT, SCORE):  # left by an attempt before this one
+        if key in item.stash:
+            del item.stash[key]
     graded = cell.source.engine.run().obtain(item, cell, fixture)
     item.stash[GRADED] = graded
     if cell.kind == "score":
@@ -105,7 +108,11 @@ def mark_report(item: pytest.Item, cell: Cell, call: pytest.CallInfo[None], repo
         report.longrepr = item.stash[TEXT] = f"unmeasured: {call.excinfo.value}"
     _point_at_rubric(item, report)
     kind = item.stash.get(KIND, None)
-    report.dialeval = {"trial": cell.trial.id, "rubric": cell.name}
+    report.dialeval = {
+        "trial": cell.trial.id,
+        "rubric": cell.name,
+        "attempt": getattr(item, "execution_count", 1),
+    }
     if report.when == "call" and report.skipped and isinstance(report.longrepr, tuple):
         path, line, _ = item.reportinfo()
         report.longrepr = (str(path), (line or 0) + 1, report.longrepr[2])
@@ -120,7 +127,7 @@ def mark_report(item: pytest.Item, cell: Cell, call: pytest.CallInfo[None], repo
 
 
 def _point_at_rubric(item: pytest.Item, report: Any) -> None:
-    """pytest's short forms name the line that raised: here the rubric's, not one of ours."""
+    """Pytest's short forms name the line that raised: here the rubric's, not one of ours."""
     crash = getattr(report.longrepr, "reprcrash", None)
     if crash is not None and Path(__file__).parent in Path(crash.path).parents:
         path, line, _ = item.reportinfo()

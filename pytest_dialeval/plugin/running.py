@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,9 @@ from pytest_dialeval.errors import DialevalError
 from pytest_dialeval.plugin.choice import FIXTURE, HOOK
 from pytest_dialeval.plugin.collection import CELL, Cell
 from pytest_dialeval.plugin.fixture_agent import definition_for, outlives_items
+from pytest_dialeval.plugin.logs import ConversationLogs
 from pytest_dialeval.pool import Pool, Work
+from pytest_dialeval.records.plan import PlannedTrial
 from pytest_dialeval.records.run import Graded
 from pytest_dialeval.records.suite import AgentSpec
 from pytest_dialeval.runs.directory import RunDirectory
@@ -48,6 +50,8 @@ class Running:
         self.ledger = LedgerWriter(directory.path / f"ledger.{engine.worker}.jsonl")
         self.concurrency: int = engine.settings.get("concurrency", CONCURRENCY).value
         self.pool = Pool(concurrency=self.concurrency)
+        self.logs = ConversationLogs(engine.config)
+        self.logs.open()
         self._graders: dict[str, Grader] = {}
         self._recorded: dict[str, dict[str, Graded]] = {}
         self._held: dict[str, Held] = {}
@@ -65,15 +69,21 @@ class Running:
             return self._grade_recording(cell)
         key = self._agent_key(cell)
         lasting = self._meet(item, key, cell, fixture)
-        self._submit(cell, key)
+        attempt = attempt_of(item)
+        self._submit(cell, key, attempt)
         if lasting:
             self._look_ahead(cell, key)
-        return [self.pool.graded(cell.trial.id, each) for each in cell.rubrics]
+        held = _held_as(cell.trial, attempt)
+        graded = [self.pool.graded(held, each) for each in cell.rubrics]
+        if log := self.logs.of(cell.trial.id):
+            item.add_report_section("setup", "dialogue log", log)
+        return graded
 
     def close(self) -> tuple[str, ...]:
         """Stop all conversations; harmless to repeat. Names those that would not stop."""
         left = self.pool.close()
         self.ledger.close()
+        self.logs.close()
         return left
 
     # ---- recordings by rule: graded where the item stands
@@ -123,7 +133,7 @@ class Running:
             self._agents[key] = _resolved(lambda: adapt(fixture, name=FIXTURE))
             item.session.addfinalizer(self.pool.close)  # before the agent's own teardown
         if not lasting:
-            item.addfinalizer(lambda: self.pool.abandon(cell.trial.id))
+            item.addfinalizer(lambda: self.pool.abandon(_held_as(cell.trial, attempt_of(item))))
         return lasting
 
     def _factory(self, spec: AgentSpec) -> AgentFactory:
@@ -152,23 +162,17 @@ class Running:
                 return
             self._submit(waiting.popleft().cell, key)
 
-    def _submit(self, cell: Cell, key: str) -> None:
-        selected = tuple(self.engine.selected.get(cell.trial.id, cell.rubrics))
-        if self.pool.knows(cell.trial.id):
+    def _submit(self, cell: Cell, key: str, attempt: int = 1) -> None:
+        held = _held_as(cell.trial, attempt)
+        if self.pool.knows(held):
             return
+        selected = tuple(self.engine.selected.get(cell.trial.id, cell.rubrics))
         grader = self._grader(cell.source)
-        self.pool.submit(
-            Work(
-                cell.trial.id,
-                selected,
-                self._holder(cell, key, grader),
-                grader.grade,
-                grader.finish,
-            )
-        )
+        hold = self._holder(cell, key, grader, attempt)
+        self.pool.submit(Work(held, selected, hold, grader.grade, grader.finish))
 
-    def _holder(self, cell: Cell, key: str, grader: Grader) -> Callable[[], Any]:
-        source, trial = cell.source, cell.trial
+    def _holder(self, cell: Cell, key: str, grader: Grader, attempt: int) -> Callable[[], Any]:
+        source, trial = cell.source, replace(cell.trial, attempt=attempt)
         if source.recorded:
             where = self.engine.relative(Path(source.recording(trial.id).path))
 
@@ -213,6 +217,16 @@ class Running:
                 body=source.body,
             )
         return found
+
+
+def attempt_of(item: pytest.Item) -> int:
+    """1, or more where pytest-rerunfailures runs the item again."""
+    return int(getattr(item, "execution_count", 1))
+
+
+def _held_as(trial: PlannedTrial, attempt: int) -> str:
+    """The pool's name for one attempt at a trial."""
+    return trial.id if attempt == 1 else f"{trial.id}, attempt {attempt}"
 
 
 def _places(items: Iterable[pytest.Item]) -> Iterable[_Place]:

@@ -10,7 +10,7 @@ import yaml
 from pytest_dialeval.records.text import clean
 from pytest_dialeval.suites.form import shown
 from pytest_dialeval.suites.place import Place
-from pytest_dialeval.suites.wording import did_you_mean
+from pytest_dialeval.suites.wording import did_you_mean, there
 
 # In this order: literal braces, a name, a brace that is neither.
 _FIELD = re.compile(r"\{\{|\}\}|\{([^{}\n]*)\}|[{}]")
@@ -64,6 +64,5 @@ def _problem(found: str, name: str | None, variables: Mapping[str, str]) -> str:
         return (
             f"{shown(found)} names no variable: a name is of letters, digits, _ . and -; {literal}"
         )
-    known = ", ".join(variables) or "none"
     guess = did_you_mean(name, variables)
-    return f"no variable {name!r} in task.variables{guess} (there: {known}); or {literal}"
+    return f"no variable {name!r} in task.variables{guess} ({there(variables)}); or {literal}"

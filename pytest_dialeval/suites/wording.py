@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from inspect import isclass
@@ -27,8 +28,8 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 def there(known: Iterable[str]) -> str:
     """`there: a, b`: what a name could have named."""
     names = list(dict.fromkeys(known))
-    more = ", ..." if len(names) > _NAMED else ""
-    return f"there: {', '.join(names[:_NAMED]) or 'none'}{more}"
+    listed = [each if re.fullmatch(r"[\w.-]+", each) else shown(each) for each in names[:_NAMED]]
+    return f"there: {', '.join(listed) or 'none'}{', ...' if len(names) > _NAMED else ''}"
 
 
 def unknown(what: str, word: str, known: Sequence[str]) -> str:
@@ -93,7 +94,9 @@ def _name(path: Path, form: type[Form]) -> str:
     """`script.states.start.say[0]`: how a place is called in a message."""
     name = ""
     for part in path:
-        name += f"[{part}]" if isinstance(part, int) else f".{part}" if name else str(part)
+        plain = isinstance(part, str) and re.fullmatch(r"[\w.-]{1,60}", part)
+        step = str(part) if plain else f"[{part if isinstance(part, int) else shown(part)}]"
+        name += f".{step}" if name and plain else step
     return name or form.noun
 
 

@@ -126,8 +126,10 @@ def test_a_callable_object_is_a_function_and_is_left_open():
 
 
 def test_a_function_without_parameters_makes_the_agent():
-    kinds = [Counting]
-    assert said(held(lambda: kinds[0](), **ONE), "agent") == ["hello 1"]
+    def counting() -> Any:
+        return Counting()
+
+    assert said(held(counting, **ONE), "agent") == ["hello 1"]
     assert said(held(lambda: lambda message: "made", **ONE), "agent") == ["made"]
 
     async def make() -> Any:

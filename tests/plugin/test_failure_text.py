@@ -118,7 +118,7 @@ def test_a_long_turn_is_shown_round_its_quote(shop: Shop) -> None:
 
 
 def test_control_characters_never_reach_the_terminal(shop: Shop) -> None:
-    shop.write("own.py", "def own(message):\n    return 'a\\x1b[31mtractor\\x07\\ud800 b'\n")
+    shop.write("own.py", "def own(message):\n    return 'a\\x1b[31m tractor\\x07\\ud800 b'\n")
     shop.suite(
         agents={"own": {"use": "python:own.py:own"}},
         rubrics=[
@@ -135,7 +135,7 @@ def test_control_characters_never_reach_the_terminal(shop: Shop) -> None:
 
     assert "\x1b" not in text
     assert "\x07" not in text
-    assert "[31m>>tractor<<" in text
+    assert "[31m >>tractor<<" in text
 
 
 def test_markup_of_agents_is_shown_as_it_is(shop: Shop) -> None:

@@ -359,7 +359,7 @@ def test_wrong_values_are_named_with_what_is_allowed(load, problems, written, me
         ("{id: t, prompt: null}", 'task.prompt must be text, not nothing; write "" for an empty text'),
         ("{id: t, variables: {a: [1]}}", "task.variables.a must be text, a finite number, true or false, not a list"),
         ("{id: t, variables: {a: .nan}}", "task.variables.a must be text, a finite number, true or"),
-        ("{id: t, variables: {a b: 1}}", "task.variables.a b must be of letters, digits, _ . and -"),
+        ("{id: t, variables: {a b: 1}}", "task.variables['a b'] must be of letters, digits, _ . and -"),
         ("{id: t, flow: {edges: [[a]]}}", "task.flow.edges[0] must be two node ids, [from, to], not a list"),
         ("{id: t, flow: {nodes: [a]}}", "task.flow.nodes[0] must be a mapping (id, rubric, optional, title), not 'a'"),
     ],

@@ -56,7 +56,7 @@ def persona(**keys: str) -> str:
         (STATES % "start: {say: [x, '\u3000'], end: true}", "script.states.start.say[1] must be text that is not blank, not '\\u3000'"),
         (STATES % "start: {say: '\u200b', end: true}", "script.states.start.say[0] must be text that is not blank"),
         (STATES % "start: {say: no way, end: no}", "script.states.start.end must be true or false, not 'no'; write false"),
-        (STATES % "a b: {say: x}", "script.states.a b must be of letters, digits, _ . and -, not 'a b'"),
+        (STATES % "a b: {say: x}", "script.states['a b'] must be of letters, digits, _ . and -, not 'a b'"),
         (STATES % "start: {end: true}", "state 'start' has nothing to say: a user without a model (models.user) needs lines under `say`"),
         (STATES % "start: {goal: x, end: true}", "state 'start' has nothing to say"),
         (STATES % "begin: {say: x, end: true}", "no state 'start' to start in (there: begin)"),

@@ -167,7 +167,7 @@ def check_persona(persona, suite) -> None:
     assert persona.noise.rate == 0 or persona.noise.kinds
 
 
-quick = settings(max_examples=8000, suppress_health_check=list(HealthCheck), deadline=None)
+quick = settings(max_examples=9000, suppress_health_check=list(HealthCheck), deadline=None)
 
 
 @quick
