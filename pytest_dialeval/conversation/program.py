@@ -83,7 +83,7 @@ class Program:
             self._may_reap.set()
             for each in self._transports:
                 each.close()
-            if self._input is not None:
+            if self._input is not None and self._input.get_write_buffer_size():
                 self._input.abort()  # a line that nobody will read would keep it open
         await self._over(self._reaped, KILL_GRACE)
 

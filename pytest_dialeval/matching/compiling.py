@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -169,7 +170,7 @@ def _told(error: Any, matcher: Matcher) -> Found:
             return path[:-1], f"{matcher.name!r} needs the key {name!r}"
         case "literal_error":
             allowed = error["ctx"]["expected"]
-            close = did_you_mean(str(error["input"]), allowed.replace("'", "").split(" or "))
+            close = did_you_mean(str(error["input"]), re.findall("'([^']*)'", allowed))
             return path, f"{error['input']!r} is not allowed here; allowed: {allowed}{close}"
         case _:
             return path, f"{error['input']!r}: {_reworded(error)}"

@@ -67,6 +67,9 @@ class Expect:
 
         def expectation(*args: object, **params: object) -> Verdict:
             __tracebackhide__ = True
+            if len(args) + bool(params) > 1:
+                text = "give one value, or its parameters by name"
+                raise TypeError(f"dialogue.expect.{name}: {text}, not both")
             value = args[0] if args else params
             return self._hold(self._rubric(name.rstrip("_"), value))
 

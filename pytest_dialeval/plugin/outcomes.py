@@ -30,15 +30,19 @@ SCORE: pytest.StashKey[TrialScore] = pytest.StashKey()
 
 def obtain(item: pytest.Item, cell: Cell, fixture: object) -> None:
     """Get the item's verdicts, in setup; what can't be known ends here."""
-    for key in (KIND, TEXT, SCORE):  # left by an attempt before this one
-        if key in item.stash:
-            del item.stash[key]
+    _forget(item, KIND)  # what an attempt before this one left
+    _forget(item, SCORE)
     graded = cell.source.engine.run().obtain(item, cell, fixture)
     item.stash[GRADED] = graded
     if cell.kind == "score":
         _obtain_score(item, cell, graded)
     elif graded[0].verdict.status == "unscored":
         unmeasured(item, _why_unscored(graded[0]))
+
+
+def _forget(item: pytest.Item, key: pytest.StashKey[Any]) -> None:
+    if key in item.stash:
+        del item.stash[key]
 
 
 def _why_unscored(graded: Graded) -> str:

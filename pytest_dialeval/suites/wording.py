@@ -86,8 +86,8 @@ def _not(error: ErrorDetails) -> str:
 
 
 def _list_hint(value: object) -> str:
-    plain = isinstance(value, str | int | float) and value is not True and value is not False
-    return f"; write [{value}]" if plain and len(str(value)) < 40 else ""
+    simple = isinstance(value, str | int | float) and not isinstance(value, bool)
+    return f"; write [{value}]" if simple and re.fullmatch(r"[\w .-]{1,40}", str(value)) else ""
 
 
 def _name(path: Path, form: type[Form]) -> str:

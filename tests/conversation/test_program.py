@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
 import threading
 import time
@@ -181,6 +182,36 @@ def test_a_dead_program_is_written_to_in_vain():
         await program.stop(0)  # harmless to repeat
 
     asyncio.run(main())
+
+
+# Its child leaves the group, and so outlives it, with the reading end in its hand.
+DESERTER = """
+import os, signal
+child = os.fork()
+if child:
+    print(child, flush=True)
+else:
+    os.setsid()
+    signal.alarm(30)
+signal.pause()
+"""
+
+
+@needs_proc
+def test_a_line_that_is_never_read_does_not_keep_the_pipe_open():
+    async def main() -> int:
+        program = await python(DESERTER)
+        child = int(await program.output.line())
+        sending = asyncio.create_task(program.send(b"x" * 1_000_000))
+        await asyncio.sleep(0)
+        sending.cancel()
+        await program.stop(0)
+        return child
+
+    before = open_files()
+    child = asyncio.run(main())
+    os.kill(child, signal.SIGKILL)
+    assert open_files() == before
 
 
 def test_what_cannot_be_started_leaves_nothing():

@@ -72,7 +72,7 @@ def test_rubrics_named_are_items_beside_the_body(said: Shop) -> None:
     module(
         said,
         '@dialogue_case("shop.dialeval.yaml", personas=["buyer"], rubrics=["greet", "tractor"])\n'
-        "def test_stock(dialogue):\n    open('ran', 'a').write('x')\n",
+        "def test_stock(dialogue):\n    with open('ran', 'a') as log:\n        log.write('x')\n",
     )
 
     assert names(said) == [
@@ -165,6 +165,7 @@ def test_a_body_may_skip(said: Shop) -> None:
     result.stdout.fnmatch_lines(["SKIPPED*not today"])
 
 
+ASYNCIO = ("-p", "pytest_asyncio.plugin", "-o", "asyncio_default_fixture_loop_scope=function")
 NOT_MEASURED = (
     '@dialogue_case("shop.dialeval.yaml", personas=["buyer"])\n'
     'def test_stock(dialogue):\n    raise NotMeasured("the till is closed")\n'
@@ -322,12 +323,9 @@ async def test_farm(dialogue):
 """,
     )
 
-    result = said.run("test_shop.py", "-p", "asyncio", *ASYNCIO)
+    result = said.run("test_shop.py", *ASYNCIO)
 
     result.assert_outcomes(passed=2, failed=1)
-
-
-ASYNCIO = ("-o", "asyncio_default_fixture_loop_scope=function", "-o", "asyncio_mode=strict")
 
 
 def test_an_async_body_in_auto_mode(said: Shop) -> None:
@@ -337,7 +335,7 @@ def test_an_async_body_in_auto_mode(said: Shop) -> None:
         "async def test_stock(dialogue):\n    dialogue.expect.keyword(any=['lamp'])\n",
     )
 
-    result = said.run("test_shop.py", "-p", "asyncio", *ASYNCIO, "-o", "asyncio_mode=auto")
+    result = said.run("test_shop.py", *ASYNCIO, "-o", "asyncio_mode=auto")
 
     result.assert_outcomes(passed=1)
 
@@ -345,6 +343,7 @@ def test_an_async_body_in_auto_mode(said: Shop) -> None:
 def test_the_suite_is_found_from_the_test_file(
     said: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    said.pytester.makeini("[pytest]")
     module(
         said,
         '@dialogue_case("../shop.dialeval.yaml", personas=["buyer"])\n'

@@ -115,8 +115,8 @@ def check(found: Suite | tuple, matchers) -> None:
         assert each.line >= 1
         assert each.file in ("s.dialeval.yaml", "../s.dialeval.yaml")
         assert each.text.strip()
-        assert "\n" not in each.text
-        assert len(each.text) < 1200
+        assert "\n" not in each.text, each.text
+        assert len(each.text) < 1200, each.text
         assert not re.search("Input should|pydantic|Traceback|validation error", each.text)
 
 

@@ -1,0 +1,87 @@
+"""`regex`: a pattern matches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import AfterValidator
+from pydantic_core import PydanticCustomError
+
+from pytest_dialeval.matching.matcher import Matcher
+from pytest_dialeval.matching.normal import normal
+from pytest_dialeval.matching.params import Where, always, scope
+from pytest_dialeval.matching.pattern import SEARCHED_AT_MOST, Pattern, pattern
+from pytest_dialeval.matching.view import View
+from pytest_dialeval.matching.wording import ids, not_searched
+from pytest_dialeval.records.transcript import Turn
+from pytest_dialeval.records.verdict import Evidence, MatcherResult
+
+_QUOTED_CHARS = 300
+
+
+def _compiles(written: str) -> str:
+    try:
+        pattern(written)
+    except ValueError as error:
+        raise PydanticCustomError("regex", "{why}", {"why": str(error)}) from None
+    return written
+
+
+Regex = Annotated[str, AfterValidator(_compiles)]
+
+
+class RegexParams(Where):
+    """`verbatim`: only the text as it was written, without comparing by meaning."""
+
+    pattern: Regex
+    verbatim: bool = False
+
+    @property
+    def expected(self) -> str:
+        """What it asks for, in words."""
+        return f"a match of {self.pattern!r}"
+
+
+def regex() -> Matcher:
+    """1 where the pattern (Python's `re`) matches somewhere in a turn."""
+    return Matcher("regex", RegexParams, _match, always, scope, shorthand="pattern")
+
+
+def _match(view: View, params: RegexParams) -> MatcherResult:
+    turns = params.searched(view)
+    if not turns:
+        return not_searched(params.expected, params)
+    compiled = pattern(params.pattern)
+    for turn in turns:
+        found = first_match(compiled, turn, verbatim=params.verbatim)
+        if found is not None:
+            reason = f"turn {turn.id} has {found.quote!r}"
+            return MatcherResult(1.0, reason, params.expected, (found,), ids(turns))
+    reason = "no searched turn matches" + unsearched(turns)
+    return MatcherResult(0.0, reason, params.expected, searched=ids(turns))
+
+
+def first_match(compiled: Pattern, turn: Turn, *, verbatim: bool) -> Evidence | None:
+    """The first match in the text as written, else in the text as it is compared."""
+    if span := compiled.first(turn.text):
+        start, end = span
+        return Evidence(turn.id, turn.text[start : min(end, start + _QUOTED_CHARS)], start)
+    if verbatim:
+        return None
+    text = normal(turn.text)
+    if text.text != turn.text and (span := compiled.first(text.text)):
+        start, end = span
+        # An empty match stands before its character.
+        quote, at = text.quote(start, min(end, start + _QUOTED_CHARS)) if start < end else ("", 0)
+        return Evidence(turn.id, quote, at)
+    return None
+
+
+def unsearched(turns: Sequence[Turn]) -> str:
+    """A note where a text was too long to be searched whole."""
+    long = [each.id for each in turns if len(each.text) > SEARCHED_AT_MOST]
+    if not long:
+        return ""
+    places = ", ".join(map(str, long))
+    return f" (only the first {SEARCHED_AT_MOST} characters of turn {places} were searched)"
