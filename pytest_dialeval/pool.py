@@ -7,22 +7,28 @@ future with a frozen record. The unit is a trial: its conversation once, then it
 from __future__ import annotations
 
 import asyncio
+import logging
 import queue
 import threading
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as NotYet
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from pytest_dialeval.errors import HarnessFault
+from pytest_dialeval.errors import DialevalError, HarnessFault
 from pytest_dialeval.records.run import Graded
 
 T = TypeVar("T")
 POLL = 0.25  # seconds; an untimed wait on a lock would keep Ctrl-C out
 JOIN = 0.5  # seconds that closing waits before it names what would not stop
+MARGIN = 0.1  # seconds for what is already on its way to the disk
+STOPPED = "the run was stopped before its end"
+GONE = "its agent was torn down before the conversation ended"
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +42,29 @@ class Work:
     finish: Callable[[Any, Sequence[Graded]], None]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """Why there is no verdict. An exception raised in many items would carry all their frames."""
+
+    why: str
+
+
+@dataclass(slots=True, eq=False)
 class _Job:
     work: Work
-    verdicts: dict[str, Future[Graded]] = field(default_factory=dict)
+    verdicts: dict[str, Future[Graded | _Failure]]
     started: bool = False
+    over: threading.Event = field(default_factory=threading.Event)  # nobody talks to its agent
+    why: str = STOPPED  # if it is cancelled
+
+    def settle(self, rubric: str, answer: Graded | _Failure) -> None:
+        if not self.verdicts[rubric].done():
+            self.verdicts[rubric].set_result(answer)
+
+    def fail(self, why: str) -> None:
+        """Answer whatever has no answer yet."""
+        for rubric in self.verdicts:
+            self.settle(rubric, _Failure(why))
 
 
 class Pool:
@@ -50,12 +74,13 @@ class Pool:
         self.concurrency = concurrency
         self._jobs: dict[str, _Job] = {}
         self._queue: deque[_Job] = deque()
-        self._live: set[str] = set()
-        self._tasks: dict[asyncio.Task[None], str] = {}
+        self._live: dict[_Job, asyncio.Task[None]] = {}  # conversations being held
+        self._tasks: dict[asyncio.Task[Any], str] = {}
         self._paused = False
         self._closed = False
+        self._deadline = 0.0
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._stop: asyncio.Event | None = None
+        self._stop = asyncio.Event()
         self._thread: threading.Thread | None = None
         self.off_loop = Disk()
 
@@ -75,96 +100,135 @@ class Pool:
 
     def abandon(self, trial: str) -> None:
         """Stop one trial's conversation, because its agent goes away; harmless when it is over."""
-        if trial in self._jobs and self._thread is not None and self._thread.is_alive():
-            stopped = threading.Event()
-            self._send(self._abandon, trial, stopped)
-            stopped.wait(JOIN)
+        job = self._jobs.get(trial)
+        if job is not None and not job.over.is_set() and not self._closed:
+            self._send(self._abandon, job)
+            job.over.wait(JOIN)
 
     def graded(self, trial: str, rubric: str) -> Graded:
-        """Wait for one verdict of a submitted trial; HarnessFault when the pool is closed."""
-        job = self._jobs[trial]
+        """Wait for one verdict of a trial; HarnessFault where there will be none."""
+        job = self._jobs.get(trial)
+        if job is None:  # submitted after the end
+            raise HarnessFault(f"{trial}: {STOPPED}")
         future = job.verdicts[rubric]
         if not job.started:
             self._send(self._hurry, job)
-        while True:
-            try:
-                return future.result(timeout=POLL)
-            except NotYet:
-                if self._closed or self._thread is None or not self._thread.is_alive():
-                    raise HarnessFault(f"{trial}: the run was stopped before its end") from None
+        if not self._wait(future):
+            raise HarnessFault(f"{trial}: {STOPPED}")
+        answer = future.result()
+        if isinstance(answer, _Failure):
+            raise HarnessFault(f"{trial}: {answer.why}")
+        return answer
 
     def call(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine on the loop and wait for it."""
-        if self._thread is None:
-            self._start()
-        assert self._loop is not None
-        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
-        while True:
-            try:
-                return future.result(timeout=POLL)
-            except NotYet:
-                if self._closed:
-                    future.cancel()
-                    raise HarnessFault("the run was stopped before its end") from None
+        future: Future[T] = Future()
+        if not self._send(self._begin, coroutine, future):
+            coroutine.close()
+        if not self._wait(future):
+            raise HarnessFault(STOPPED)
+        return future.result()
 
     def pause(self) -> None:
         """Begin no conversation until resume(); for debuggers."""
         self._paused = True
 
     def resume(self) -> None:
+        """Begin again what waits."""
         self._paused = False
-        if self._loop is not None and not self._closed:
+        if self._thread is not None:
             self._send(self._feed)
 
     def close(self) -> tuple[str, ...]:
         """Cancel what still runs; harmless to repeat. Names the trials that would not stop."""
-        self._closed = True
         thread, loop = self._thread, self._loop
-        if thread is None or loop is None or not thread.is_alive():
+        if not self._closed:
+            self._closed = True
+            self._deadline = time.monotonic() + JOIN
+            if loop is not None:
+                with suppress(RuntimeError):  # it ended by itself
+                    loop.call_soon_threadsafe(self._stop.set)
+        if thread is None:
             return ()
-        loop.call_soon_threadsafe(self._cancel)
-        thread.join(timeout=JOIN)
-        self.off_loop.close()
-        return tuple(sorted(self._tasks.values())) if thread.is_alive() else ()
+        thread.join(timeout=self._left())
+        self.off_loop.close(timeout=self._left() + MARGIN)
+        return tuple(sorted(set(dict(self._tasks).values()))) if thread.is_alive() else ()
 
-    def _send(self, call: Callable[..., None], *args: object) -> None:
-        if self._thread is None:
-            self._start()
-        assert self._loop is not None
-        self._loop.call_soon_threadsafe(call, *args)
+    def _left(self) -> float:
+        return max(0.0, self._deadline - time.monotonic())
 
-    def _start(self) -> None:
-        ready = threading.Event()
-        self._thread = threading.Thread(
-            target=self._run, args=(ready,), name="dialeval-pool", daemon=True
-        )
-        self._thread.start()
-        ready.wait()
+    def _wait(self, future: Future[Any]) -> bool:
+        """Whether it was settled before everything ended."""
+        while not future.done():
+            if self._closed or self._thread is None or not self._thread.is_alive():
+                return False
+            wait((future,), timeout=POLL)
+        return not future.cancelled()
+
+    def _send(self, call: Callable[..., None], *args: object) -> bool:
+        if self._closed:
+            return False
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            self._thread = threading.Thread(
+                target=self._run, args=(self._loop,), name="dialeval-pool", daemon=True
+            )
+            self._thread.start()
+        try:
+            self._loop.call_soon_threadsafe(call, *args)
+        except RuntimeError:  # it ended by itself: whoever waits is told
+            return False
+        return True
 
     # ---- the loop's side
 
-    def _run(self, ready: threading.Event) -> None:
-        loop = asyncio.new_event_loop()
-        self._loop, self._stop = loop, asyncio.Event()
-        loop.call_soon(ready.set)
+    def _run(self, loop: asyncio.AbstractEventLoop) -> None:
+        serving = loop.create_task(self._serve())
         try:
-            loop.run_until_complete(self._serve())
+            while not serving.done():
+                # Raised in a task that an agent started, it leaves the loop; others go on.
+                with suppress(KeyboardInterrupt, SystemExit):
+                    loop.run_until_complete(serving)
         finally:
             loop.close()
 
     async def _serve(self) -> None:
-        assert self._stop is not None
         await self._stop.wait()
-        while self._tasks:  # cancelled; close() stops waiting for one that swallows it
-            await asyncio.wait(list(self._tasks))
+        while self._queue:
+            self._drop(self._queue.popleft(), STOPPED)
+        await self._cancel_all()
+        # What agents started and left; not before, because they may still clean up themselves.
+        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+            self._keep(task, task.get_name())
+        await self._cancel_all()
         await asyncio.get_running_loop().shutdown_asyncgens()
+
+    async def _cancel_all(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        while self._tasks:  # close() stops waiting for one that swallows it
+            await asyncio.wait(list(self._tasks))
+
+    def _keep(self, task: asyncio.Task[Any], name: str) -> None:
+        self._tasks[task] = name
+        task.add_done_callback(self._forget)
+
+    def _forget(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.pop(task, None)
+        if not task.cancelled():
+            task.exception()  # told to whoever waits; asyncio need not report it too
+
+    def _begin(self, coroutine: Coroutine[Any, Any, T], future: Future[T]) -> None:
+        task = asyncio.get_running_loop().create_task(coroutine)
+        self._keep(task, "a call")
+        task.add_done_callback(lambda _: _pass_on(task, future))
 
     def _enqueue(self, job: _Job) -> None:
         self._queue.append(job)
         self._feed()
 
     def _hurry(self, job: _Job) -> None:
-        if not job.started and job in self._queue:
+        if job in self._queue:
             self._queue.remove(job)
             self._queue.appendleft(job)
             self._feed()
@@ -173,63 +237,84 @@ class Pool:
         while self._queue and len(self._live) < self.concurrency:
             if self._paused or self._closed:
                 return
-            job = self._queue.popleft()
-            job.started = True
-            self._live.add(job.work.trial)
-            task = asyncio.get_running_loop().create_task(self._hold_and_grade(job))
-            self._tasks[task] = job.work.trial
-            task.add_done_callback(self._forget)
+            self._start(self._queue.popleft())
 
-    def _forget(self, task: asyncio.Task[None]) -> None:
-        self._tasks.pop(task, None)
-        if not task.cancelled():
-            task.exception()  # set on the futures already
+    def _start(self, job: _Job) -> None:
+        job.started = True
+        task = asyncio.get_running_loop().create_task(self._hold_and_grade(job))
+        self._live[job] = task
+        self._keep(task, job.work.trial)
+        # Not inside the coroutine: one that is cancelled before its first step never runs.
+        task.add_done_callback(lambda _: self._drop(job, job.why))
 
     async def _hold_and_grade(self, job: _Job) -> None:
         try:
-            held = await self._hold(job.work)
-            graded = []
-            for rubric, future in job.verdicts.items():
-                graded.append(await job.work.grade(held, rubric))
-                future.set_result(graded[-1])
-            await self.off_loop(lambda: job.work.finish(held, graded))
-        except BaseException as error:
-            for future in job.verdicts.values():
-                if not future.done():
-                    future.set_exception(_as_data(error))
+            held = await job.work.hold()
+        except asyncio.CancelledError:
             raise
+        except BaseException as error:
+            job.fail(_said(error))
+            return
+        self._release(job)  # grading needs no place among the conversations
+        if self._closed:  # its cancellation was swallowed: no call may follow
+            return
+        graded = await asyncio.gather(*(self._grade(job, held, each) for each in job.verdicts))
+        known = [each for each in graded if each is not None]
+        if len(known) == len(graded):
+            try:
+                await self.off_loop(lambda: job.work.finish(held, known))
+            except Exception as error:
+                _said(error)
 
-    async def _hold(self, work: Work) -> Any:
+    async def _grade(self, job: _Job, held: Any, rubric: str) -> Graded | None:
         try:
-            return await work.hold()
-        finally:  # grading needs no place among the conversations
-            self._live.discard(work.trial)
+            graded = await job.work.grade(held, rubric)
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:
+            job.settle(rubric, _Failure(_said(error)))
+            return None
+        job.settle(rubric, graded)
+        return graded
+
+    def _release(self, job: _Job) -> None:
+        """Nobody talks to its agent any more: its place is free."""
+        job.over.set()
+        if self._live.pop(job, None) is not None:
             self._feed()
 
-    def _abandon(self, trial: str, stopped: threading.Event) -> None:
-        found = [task for task, name in self._tasks.items() if name == trial]
-        for task in found:
-            task.cancel()
-            task.add_done_callback(lambda _: stopped.set())
-        if not found:
-            stopped.set()
+    def _drop(self, job: _Job, why: str) -> None:
+        """It is over, or will never be: leave nobody waiting."""
+        job.fail(why)
+        self._release(job)
 
-    def _cancel(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        for job in self._queue:
-            for future in job.verdicts.values():
-                future.cancel()
-        self._queue.clear()
-        assert self._stop is not None
-        self._stop.set()
+    def _abandon(self, job: _Job) -> None:
+        job.why = GONE
+        if job in self._queue:
+            self._queue.remove(job)
+            self._drop(job, GONE)
+        elif job in self._live:
+            self._live[job].cancel()
 
 
-def _as_data(error: BaseException) -> Exception:
-    """An exception that the main thread may raise: never a cancellation or an exit."""
-    if isinstance(error, Exception):
-        return error
-    return HarnessFault(f"the run was stopped before its end ({type(error).__name__})")
+def _pass_on(task: asyncio.Task[T], future: Future[T]) -> None:
+    """The task's end, as the main thread may meet it: never an exit."""
+    if task.cancelled():
+        future.cancel()
+        return
+    error = task.exception()
+    if error is None:
+        future.set_result(task.result())
+    else:
+        future.set_exception(error if isinstance(error, Exception) else HarnessFault(_said(error)))
+
+
+def _said(error: BaseException) -> str:
+    """What went wrong, in one sentence; where it is no fault with a text of its own, logged too."""
+    if isinstance(error, DialevalError):
+        return str(error)
+    logger.error("a fault of pytest-dialeval itself", exc_info=error)
+    return f"internal error: {type(error).__name__}: {error}"
 
 
 class Disk:
@@ -238,39 +323,44 @@ class Disk:
     def __init__(self) -> None:
         self._calls: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
+        self._closed = False
 
     async def __call__(self, call: Callable[[], None]) -> None:
         """Await a blocking call; what it raises is raised here."""
+        if self._closed:  # a straggler: nobody is kept waiting any more
+            call()
+            return
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._serve, name="dialeval-disk", daemon=True)
+            self._thread.start()
         loop = asyncio.get_running_loop()
         done: asyncio.Future[None] = loop.create_future()
 
         def run() -> None:
-            error: Exception | None = None
+            error: BaseException | None = None
             try:
                 call()
-            except Exception as raised:
+            except BaseException as raised:
                 error = raised
             with suppress(RuntimeError):  # the loop is gone: nobody waits any more
                 loop.call_soon_threadsafe(_settle, done, error)
 
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._serve, name="dialeval-disk", daemon=True)
-            self._thread.start()
         self._calls.put(run)
         await done
 
-    def close(self) -> None:
+    def close(self, timeout: float) -> None:
         """Let what was asked for be written, for a bounded time."""
+        self._closed = True
         if self._thread is not None:
             self._calls.put(None)
-            self._thread.join(timeout=JOIN)
+            self._thread.join(timeout=timeout)
 
     def _serve(self) -> None:
         while (call := self._calls.get()) is not None:
             call()
 
 
-def _settle(done: asyncio.Future[None], error: Exception | None) -> None:
+def _settle(done: asyncio.Future[None], error: BaseException | None) -> None:
     if done.done():
         return
     if error is None:

@@ -73,6 +73,7 @@ class Tail(asyncio.Protocol):
 
     def __init__(self) -> None:
         self._kept = b""
+        self.ended = asyncio.Event()
 
     @property
     def text(self) -> str:
@@ -82,6 +83,10 @@ class Tail(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Called by the loop."""
         self._kept = (self._kept + data)[-TAIL:]
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Called by the loop."""
+        self.ended.set()
 
 
 class Outlet(asyncio.Protocol):

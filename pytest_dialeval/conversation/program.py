@@ -58,7 +58,10 @@ class Program:
         try:
             await program._connect()
         except BaseException:
-            await program.stop(0)
+            try:
+                await program.stop(0)
+            finally:
+                program._close_pipes()
             raise
         return program
 
@@ -90,6 +93,7 @@ class Program:
     async def last_words(self) -> str:
         """How it ended, if it has ended, and the end of what it wrote to stderr."""
         await self._over(self._exited, TERM_GRACE)
+        await self._over(self.errors.ended, TERM_GRACE)  # news of the exit may be the faster
         code = self.exit_code
         how = "closed its output" if code is None else f"ended with exit code {code}"
         if code is not None and code < 0:
@@ -100,11 +104,18 @@ class Program:
     async def _connect(self) -> None:
         pipes = self._process
         assert pipes.stdin is not None and pipes.stdout is not None and pipes.stderr is not None
-        into, _ = await self._loop.connect_write_pipe(lambda: self._outlet, pipes.stdin)
-        self._input = into
+        self._input, _ = await self._loop.connect_write_pipe(lambda: self._outlet, pipes.stdin)
+        self._transports.append(self._input)
         out, _ = await self._loop.connect_read_pipe(lambda: self.output, pipes.stdout)
+        self._transports.append(out)
         err, _ = await self._loop.connect_read_pipe(lambda: self.errors, pipes.stderr)
-        self._transports += [into, out, err]
+        self._transports.append(err)
+
+    def _close_pipes(self) -> None:
+        """Those that no transport closes."""
+        for each in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if each is not None:
+                each.close()
 
     async def _over(self, event: asyncio.Event, patience: float) -> bool:
         with suppress(TimeoutError):

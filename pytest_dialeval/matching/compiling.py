@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import reprlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ import pydantic
 from pytest_dialeval.errors import DialevalError
 from pytest_dialeval.matching.combining import Children
 from pytest_dialeval.matching.matcher import Matcher
+from pytest_dialeval.matching.params import Where
 from pytest_dialeval.matching.view import View
 from pytest_dialeval.records.task import MatcherSpec
 from pytest_dialeval.records.verdict import MatcherResult
@@ -153,8 +155,9 @@ def _allowed(matcher: Matcher) -> str:
 
 
 def _keys(matcher: Matcher) -> list[str]:
-    fields = matcher.params.model_fields
-    return [field.alias or name for name, field in fields.items()]
+    """Its own keys before those that it shares with others."""
+    keys = [field.alias or name for name, field in matcher.params.model_fields.items()]
+    return sorted(keys, key=lambda key: key in Where.model_fields)
 
 
 def _told(error: Any, matcher: Matcher) -> Found:
@@ -172,10 +175,8 @@ def _told(error: Any, matcher: Matcher) -> Found:
             allowed = error["ctx"]["expected"]
             close = did_you_mean(str(error["input"]), re.findall("'([^']*)'", allowed))
             return path, f"{error['input']!r} is not allowed here; allowed: {allowed}{close}"
-        case _:
-            return path, f"{error['input']!r}: {_reworded(error)}"
-
-
-def _reworded(error: Any) -> str:
-    text: str = error["msg"].removeprefix("Value error, ")
-    return text[:1].lower() + text[1:]
+        case "too_short":
+            return path, f"{error['input']!r} is empty; it needs at least one entry"
+    text = error["msg"][:1].lower() + error["msg"][1:]
+    # What is wrong with the whole needs no copy of the whole.
+    return path, f"{reprlib.repr(error['input'])}: {text}" if path else text

@@ -35,7 +35,9 @@ _WORDS = (
 
 # In order of precedence where two begin at the same place.
 FIGURE = re.compile(
-    "|".join(
+    # Most places can be passed by at a glance.
+    rf"(?=[\d+(.{_H}十拾百千周星礼凌早上中下傍晚]|(?<![a-z_])[a-z])(?:"
+    + "|".join(
         f"(?P<{name}>{pattern})"
         for name, pattern in {
             "link": r"https?://\S{1,2000}|www\.\S{1,2000}"
@@ -60,16 +62,22 @@ FIGURE = re.compile(
             r"|(?<![\d.])\d++(?:\.\d++){2,}",
             "share": rf"[百千]分之(?:{NUMBER}|{_HAN}(?:点[{_H}]{{1,10}})?|百)"
             rf"|(?:\d{{1,6}}|{_HAN})分之(?:\d{{1,6}}|{_HAN})",
-            "mixed": rf"{NUMBER}[{_U}]{{1,3}}(?:\d{{1,4}}(?:[{_U}]{{1,3}}|(?![\d.,年月日])))*",
+            "mixed": rf"{NUMBER}[{_U}]{{1,3}}(?:\d{{1,4}}(?:[{_U}]{{1,3}}|(?![\d.,年月日]))){{0,6}}",
             "han": rf"{_HAN}(?:点[{_H}]{{1,10}})?",
             "number": rf"{NUMBER}|(?<![\w.])\.\d++",
             "words": _WORDS,
         }.items()
     )
+    + ")"
 )
 
 # Without one of these there is nothing to read.
 WORTH_READING = re.compile(rf"\d|[{_H}十拾]|(?:{_ONES}|{_SCALES})")
+
+# A number that does not show its own digits.
+IN_WORDS = re.compile(
+    rf"[{_H}{_U}]|\d[\s-]?[kmbht]|(?<![a-z])(?:{_ONES}|an?[\s-](?:{_SCALES}))(?![a-z])"
+)
 
 SCALE = re.compile(rf"[\s-]?({_SCALES})(?![a-z])|(?:k|m|mn|bn|b)(?![a-z])")
 PERCENT = re.compile(r"\s?(?:%|percent(?![a-z])|per\s?cent(?![a-z]))|个百分点")

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Literal
 
 from pytest_dialeval.matching import figure_patterns as patterns
-from pytest_dialeval.matching.dates import read_date, read_time
+from pytest_dialeval.matching.dates import Date, read_date, read_time
 from pytest_dialeval.matching.normal import Normal, normal
 from pytest_dialeval.matching.quantities import Quantity, read_digits, read_spoken
 
@@ -29,7 +29,7 @@ class Figure:
     """
 
     kind: Kind
-    value: object
+    value: Decimal | Date | int | str
     start: int
     end: int
     unit: str = ""  # % or ‰

@@ -85,8 +85,8 @@ _DENIED_AFTER = re.compile(
 
 def is_negated(text: Normal, start: int, end: int) -> bool:
     """Whether what stands at text[start:end] is denied by its own clause."""
-    before = _clause(_lined(text, max(0, start - _READ_AT_MOST), start))
-    after = _lined(text, end, min(len(text.text), end + _READ_AT_MOST))
+    before = _clause(text.lined[max(0, start - _READ_AT_MOST) : start])
+    after = text.lined[end : end + _READ_AT_MOST]
     return (_denials(before) + bool(_DENIED_AFTER.match(after))) % 2 == 1
 
 
@@ -111,15 +111,3 @@ def _clause(before: str) -> str:
         if not _EMBEDS.search(before, start, each.start()):
             start = each.start()
     return before[start:]
-
-
-def _lined(text: Normal, start: int, end: int) -> str:
-    """text[start:end] with its line breaks, which end a clause."""
-    part = text.text[start:end]
-    if "\n" not in text.original:
-        return part
-    places = (text.span(at, at + 1) for at in range(start, end))
-    return "".join(
-        "\n" if char == " " and "\n" in text.original[first:last] else char
-        for char, (first, last) in zip(part, places, strict=True)
-    )

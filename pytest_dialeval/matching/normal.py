@@ -11,8 +11,8 @@ import re
 import unicodedata
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeAlias
 
 _QUOTES = (
     "\u201c\u201d\u201e\u201f\u00ab\u00bb\u300c\u300d\u300e\u300f\u301d\u301e\u301f"
@@ -37,24 +37,39 @@ _CJK = (
     "\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _SPACE_BY_CJK = re.compile(f"(?<=[{_CJK}]) | (?=[{_CJK}])")
-_LOOSE_SPACE = re.compile(f"  |(?<=[{_CJK}]) | (?=[{_CJK}])")
+_RUN = re.compile("[ \n]{2,}")
+_ASCII_RUN = re.compile(r"\s{2,}")
+_ASCII_SPACES = re.compile(r"[^\S\n]")
 _CACHED_LENGTH = 20_000
+_Offsets: TypeAlias = "tuple[array[int], array[int]]"
 
 
-@dataclass(frozen=True, slots=True)
 class Normal:
-    """Normalised text; character i of it comes from original[starts[i]:ends[i]]."""
+    """A text as it is compared, and as it was written.
 
-    text: str
-    original: str
-    starts: array[int] | None = None  # None: every character kept its place
-    ends: array[int] | None = None
+    `lined` is the same with a line break where one was written, place for place.
+    """
+
+    __slots__ = ("_offsets", "lined", "original", "text")
+
+    def __init__(self, original: str, lined: str, offsets: _Offsets | None = None) -> None:
+        self.original = original
+        self.lined = lined
+        self.text = lined.replace("\n", " ")
+        self._offsets = offsets
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """The place in the original of text[start:end], which is not empty."""
-        if self.starts is None or self.ends is None:
+        if len(self.text) == len(self.original) and self.original.isascii():
             return start, end
-        return self.starts[start], self.ends[end - 1]
+        if self._offsets is None:
+            # Most texts are searched in vain: the way back is only built when it is needed.
+            is_ascii = self.original.isascii()
+            self._offsets = (
+                _ascii_offsets(self.original) if is_ascii else _by_cluster(self.original)[1]
+            )
+        starts, ends = self._offsets
+        return starts[start], ends[end - 1]
 
     def quote(self, start: int, end: int) -> tuple[str, int]:
         """What stands there, verbatim, and where."""
@@ -67,12 +82,26 @@ def normal(text: str) -> Normal:
     return _short(text) if len(text) <= _CACHED_LENGTH else _long(text)
 
 
+def typed(text: str) -> str:
+    """The text with quotes, dashes, spaces and widths as a keyboard types them, place for place."""
+    return text if text.isascii() else "".join(map(_type, text))
+
+
+@lru_cache(maxsize=16_384)
+def _type(char: str) -> str:
+    if char in _SAME and char != "\u0130":
+        return _SAME[char]
+    if "\uff01" <= char <= "\uff5e":
+        return unicodedata.normalize("NFKC", char)
+    return " " if unicodedata.category(char) == "Zs" else char
+
+
 def _fold(cluster: str) -> str:
     if len(cluster) == 1:
         if cluster in _SAME:
             return _SAME[cluster]
         if cluster.isspace():
-            return " "
+            return cluster if cluster == "\n" else " "
         if unicodedata.category(cluster) == "Cf" or _is_variation_selector(cluster):
             return ""
         if unicodedata.decomposition(cluster).startswith(_KEPT_DECOMPOSITIONS):
@@ -91,8 +120,10 @@ def _is_variation_selector(char: str) -> bool:
 
 @lru_cache(maxsize=16_384)
 def _fold_char(char: str) -> str:
-    # A combining mark asks for the way by clusters, by taking two places here.
-    return "  " if _joins(char) else _fold(char)
+    return _CLUSTERED if _joins(char) else _fold(char)
+
+
+_CLUSTERED = "\0"  # no character can be folded without the mark that follows it
 
 
 def _joins(char: str) -> bool:
@@ -101,27 +132,52 @@ def _joins(char: str) -> bool:
 
 
 def _normalise(text: str) -> Normal:
-    folded = list(map(_fold_char, text))
-    joined = "".join(folded)
-    if len(joined) == len(text) and "" not in folded and not _LOOSE_SPACE.search(joined):
-        return Normal(joined, text)
-    return _normalise_by_cluster(text)
+    if text.isascii():
+        folded = _ASCII_SPACES.sub(" ", text.lower())
+    else:
+        folded = "".join(map(_fold_char, text))
+        if _CLUSTERED in folded:
+            lined, offsets = _by_cluster(text)
+            return Normal(text, lined, offsets)
+    return Normal(text, _SPACE_BY_CJK.sub("", _RUN.sub(_one_space, folded)))
 
 
-def _normalise_by_cluster(text: str) -> Normal:
+def _one_space(run: re.Match[str]) -> str:
+    return "\n" if "\n" in run[0] else " "
+
+
+def _ascii_offsets(text: str) -> _Offsets:
+    """Where each character of an ASCII text comes from: only runs of spaces were shortened."""
+    starts, ends = array("I"), array("I")
+    done = 0
+    for run in _ASCII_RUN.finditer(text):
+        starts.extend(range(done, run.start() + 1))
+        ends.extend(range(done + 1, run.start() + 1))
+        ends.append(run.end())
+        done = run.end()
+    starts.extend(range(done, len(text)))
+    ends.extend(range(done + 1, len(text) + 1))
+    return starts, ends
+
+
+def _by_cluster(text: str) -> tuple[str, _Offsets]:
+    """The same the long way: character by character, keeping where each comes from."""
     chars: list[str] = []
     starts, ends = array("I"), array("I")
     for start, end in _clusters(text):
-        cluster = text[start:end]
-        folded = _fold(cluster) if _joins(cluster[-1]) else _fold_char(cluster)
-        for char in folded:
-            if char == " " and chars and chars[-1] == " ":
+        for char in _fold(text[start:end]):
+            if char in " \n" and chars and chars[-1] in " \n":
+                chars[-1] = "\n" if "\n" in (char, chars[-1]) else " "
                 ends[-1] = end
                 continue
             chars.append(char)
             starts.append(start)
             ends.append(end)
-    return _tightened("".join(chars), text, starts, ends)
+    joined = "".join(chars)
+    loose = {each.start() for each in _SPACE_BY_CJK.finditer(joined)}
+    kept = [place for place in range(len(joined)) if place not in loose]
+    offsets = array("I", (starts[each] for each in kept)), array("I", (ends[each] for each in kept))
+    return "".join(joined[each] for each in kept), offsets
 
 
 def _clusters(text: str) -> Iterator[tuple[int, int]]:
@@ -132,24 +188,6 @@ def _clusters(text: str) -> Iterator[tuple[int, int]]:
             continue
         yield start, place
         start = place
-
-
-def _tightened(joined: str, text: str, starts: array[int], ends: array[int]) -> Normal:
-    """Without the spaces beside Chinese and Japanese characters; a line break there stays."""
-    loose = {
-        each.start()
-        for each in _SPACE_BY_CJK.finditer(joined)
-        if "\n" not in text[starts[each.start()] : ends[each.start()]]
-    }
-    if not loose:
-        return Normal(joined, text, starts, ends)
-    kept = [place for place in range(len(joined)) if place not in loose]
-    return Normal(
-        "".join(joined[place] for place in kept),
-        text,
-        array("I", (starts[place] for place in kept)),
-        array("I", (ends[place] for place in kept)),
-    )
 
 
 # Two sizes of cache, so that a few megabyte replies do not hold the memory of a whole run.

@@ -31,6 +31,8 @@ ENGLISH_SCALES = {
 
 def read_chinese(written: str) -> Decimal | None:
     """三百二十七 = 327, 两万五 = 25000, 3万5千 = 35000, 二〇二四 = 2024, 三点五 = 3.5."""
+    if not written:
+        return None
     whole, point, decimals = written.partition("点")
     if point:
         before, after = read_chinese(whole), _digits(decimals)
@@ -55,8 +57,8 @@ def _big(tokens: list[str], unit: str) -> Decimal | None:
         return _big(tokens, "万萬") if unit == "亿億" else _section(tokens)
     before, after = tokens[: places[-1]], tokens[places[-1] + 1 :]
     times = Decimal(_BIG[unit[0]])
-    many = _big(before, unit) if before else None
-    if many is None:
+    many = _big(before, "万萬") if unit == "亿億" else _section(before)
+    if not before or many is None:
         return None
     if len(after) == 1 and len(after[0]) == 1 and (tenths := _one_digit(after[0])):
         return many * times + tenths * times / 10  # 两万五 is 25 000

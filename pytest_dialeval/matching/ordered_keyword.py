@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from itertools import islice
 
 from pytest_dialeval.matching.matcher import Matcher
-from pytest_dialeval.matching.normal import normal
+from pytest_dialeval.matching.normal import Normal, normal
 from pytest_dialeval.matching.order import Spot, in_order
 from pytest_dialeval.matching.params import Steps, Where, scope
-from pytest_dialeval.matching.phrase import evidence, phrase
+from pytest_dialeval.matching.phrase import Place, evidence, phrase
 from pytest_dialeval.matching.view import View
 from pytest_dialeval.matching.wording import alternatives, ids, not_searched
 from pytest_dialeval.records.transcript import Turn
-from pytest_dialeval.records.verdict import Evidence, MatcherResult
+from pytest_dialeval.records.verdict import MatcherResult
 
+_Said = tuple[Turn, Normal, Place]
 _PLACES_AT_MOST = 1000  # of one word in one turn
 
 
@@ -46,14 +47,14 @@ def _match(view: View, params: OrderedKeywordParams) -> MatcherResult:
         len(found) / len(spots),
         _reason(params.steps, spots, [number for number, _ in found]),
         expected,
-        tuple(spot.what for _, spot in found),
+        tuple(evidence(*spot.what) for _, spot in found),
         ids(turns),
     )
 
 
-def _spots(step: Sequence[str], turns: Sequence[Turn]) -> list[Spot[Evidence]]:
+def _spots(step: Sequence[str], turns: Sequence[Turn]) -> list[Spot[_Said]]:
     return [
-        Spot((number, place.start), (number, place.end), evidence(turn, text, place))
+        Spot((number, place.start), (number, place.end), (turn, text, place))
         for number, turn in enumerate(turns)
         for text in [normal(turn.text)]
         for word in step

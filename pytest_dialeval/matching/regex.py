@@ -9,7 +9,7 @@ from pydantic import AfterValidator
 from pydantic_core import PydanticCustomError
 
 from pytest_dialeval.matching.matcher import Matcher
-from pytest_dialeval.matching.normal import normal
+from pytest_dialeval.matching.normal import typed
 from pytest_dialeval.matching.params import Where, always, scope
 from pytest_dialeval.matching.pattern import SEARCHED_AT_MOST, Pattern, pattern
 from pytest_dialeval.matching.view import View
@@ -63,19 +63,14 @@ def _match(view: View, params: RegexParams) -> MatcherResult:
 
 
 def first_match(compiled: Pattern, turn: Turn, *, verbatim: bool) -> Evidence | None:
-    """The first match in the text as written, else in the text as it is compared."""
-    if span := compiled.first(turn.text):
-        start, end = span
-        return Evidence(turn.id, turn.text[start : min(end, start + _QUOTED_CHARS)], start)
-    if verbatim:
+    """The first match in the text as written, else in the text as a keyboard types it."""
+    span = compiled.first(turn.text)
+    if span is None and not verbatim and (plain := typed(turn.text)) != turn.text:
+        span = compiled.first(plain)
+    if span is None:
         return None
-    text = normal(turn.text)
-    if text.text != turn.text and (span := compiled.first(text.text)):
-        start, end = span
-        # An empty match stands before its character.
-        quote, at = text.quote(start, min(end, start + _QUOTED_CHARS)) if start < end else ("", 0)
-        return Evidence(turn.id, quote, at)
-    return None
+    start, end = span
+    return Evidence(turn.id, turn.text[start : min(end, start + _QUOTED_CHARS)], start)
 
 
 def unsearched(turns: Sequence[Turn]) -> str:

@@ -14,6 +14,8 @@ _END = re.compile(r"[。！？｡]+|[.!?]+(?=[\s\"'”’)\]*]|$)|\n+")
 _ABBREVIATED = re.compile(
     r"(?:^|[\s(])(?:mr|mrs|ms|dr|prof|sr|jr|st|vs|no|inc|ltd|co|e\.g|i\.e|approx|dept|[a-z])$", re.I
 )
+_DAYTIME = re.compile(r"\b[ap]\.m$", re.I)
+_CAPITAL = re.compile(r"\s+[A-Z]")
 _MARKER = re.compile(r"(?:^|\n)[\s*#>-]*\d{1,2}$")
 
 
@@ -35,8 +37,15 @@ def count_sentences(text: str) -> int:
     count = start = 0
     for each in _END.finditer(text):
         before = text[max(start, each.start() - 20) : each.start()]
-        if each.group() == "." and (_ABBREVIATED.search(before) or _MARKER.search(before)):
+        if each.group() == "." and _goes_on(text, before, each.end()):
             continue
         count += bool(_WORD.search(text, start, each.start()))
         start = each.end()
     return count + bool(_WORD.search(text, start))
+
+
+def _goes_on(text: str, before: str, after: int) -> bool:
+    """Whether the full stop there belongs to an abbreviation or a list marker."""
+    if _DAYTIME.search(before):
+        return not _CAPITAL.match(text, after)
+    return bool(_ABBREVIATED.search(before) or _MARKER.search(before))

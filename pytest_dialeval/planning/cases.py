@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b, sha256
 
+from pytest_dialeval.errors import TranscriptError
 from pytest_dialeval.records.plan import PlannedTrial
 from pytest_dialeval.records.suite import Suite
 from pytest_dialeval.records.transcript import Recording
@@ -19,7 +20,7 @@ def slug(text: str) -> str:
     """`[a-z0-9_]+` of at most 40 characters; 8 hex digits of its hash where it had to change."""
     if re.fullmatch(rf"[a-z0-9_]{{1,{SLUG_LENGTH}}}", text):
         return text
-    digest = sha256(text.encode("utf-8", "replace")).hexdigest()[:8]
+    digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     words = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")[: SLUG_LENGTH - 9].strip("_")
     return f"{words}_{digest}" if words else digest
 
@@ -48,9 +49,10 @@ class Naming:
         return f"{agent}-{stem}" if self.show_agent else stem
 
     def trial_id(self, task: str, agent: str, definition: str, persona: str, number: int) -> str:
+        """A file name of at most 150 characters, whatever the names in it."""
         parts = json.dumps([self.source, definition, task, agent, persona, number])
         digest = blake2b(parts.encode(), digest_size=5).hexdigest()
-        return f"{slug(task)}.{agent}.{persona}-{number}.{digest}"
+        return f"{slug(task)}.{slug(agent)}.{slug(persona)}-{number}.{digest}"
 
 
 def plan_personas(
@@ -91,9 +93,10 @@ def plan_recordings(
     cases: dict[str, list[Recording]] = {}
     for recording in recordings:
         cases.setdefault(recording.task_id, []).append(recording)
+    slugs = _slugs(cases)
     ids = tuple(each.id for each in suite.rubrics)
     for task_id, found in cases.items():
-        persona, width = slug(task_id), len(str(len(found)))
+        persona, width = slugs[task_id], len(str(len(found)))
         ordered = sorted(found, key=lambda each: (each.trial is None, each.trial or 0))
         for number, recording in enumerate(ordered, 1):
             trial = PlannedTrial(
@@ -108,3 +111,16 @@ def plan_recordings(
                 original=None if persona == task_id else task_id,
             )
             yield RecordedTrial(trial, recording)
+
+
+def _slugs(task_ids: Iterable[str]) -> dict[str, str]:
+    """Each task id's slug; two cases under one name would be pooled, so that is refused."""
+    found: dict[str, str] = {}
+    for task_id in task_ids:
+        other = found.setdefault(slug(task_id), task_id)
+        if other != task_id:
+            raise TranscriptError(
+                f"the recorded task ids {other!r} and {task_id!r} would both be called "
+                f"{slug(task_id)!r}; rename one of them in the recordings"
+            )
+    return {task_id: name for name, task_id in found.items()}

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import pytest
 
@@ -21,6 +20,7 @@ from pytest_dialeval.records.run import Source
 from pytest_dialeval.records.suite import Limits, Suite
 from pytest_dialeval.suites.load import load_suite
 
+T = TypeVar("T")
 ENGINE: pytest.StashKey[Engine] = pytest.StashKey()
 
 if TYPE_CHECKING:
@@ -46,24 +46,33 @@ class Engine:
         self.running: Running | None = None
         self._stopped = False
         self._passed_over: dict[str, tuple[str, ...]] = {}
+        self._offers: dict[tuple[str, int], Any] = {}
 
     # ---- what the project offers through hooks
 
-    @cached_property
+    @property
     def matchers(self) -> Mapping[str, Matcher]:
-        return offers.matchers(self.config)
+        return self._offered(offers.matchers, self.config.hook.pytest_dialeval_matchers)
 
-    @cached_property
+    @property
     def agents(self) -> Mapping[str, Any]:
-        return offers.agents(self.config)
+        return self._offered(offers.agents, self.config.hook.pytest_dialeval_agents)
 
-    @cached_property
+    @property
     def simulator(self) -> Any:
-        return offers.simulator(self.config)
+        return self._offered(offers.simulator, self.config.hook.pytest_dialeval_simulators)
 
-    @cached_property
+    @property
     def judge(self) -> Judge | None:
-        return offers.judge(self.config)
+        return self._offered(offers.judge, self.config.hook.pytest_dialeval_judges)
+
+    def _offered(self, ask: Callable[[pytest.Config], T], hook: Any) -> T:
+        """What a hook brings; asked again once a folder's conftest.py has joined."""
+        key = (ask.__name__, len(hook.get_hookimpls()))
+        if key not in self._offers:
+            self._offers[key] = ask(self.config)
+        found: T = self._offers[key]
+        return found
 
     # ---- collection
 
@@ -115,20 +124,14 @@ class Engine:
         """Take in a decorated function's source."""
         return self._keep(source)
 
-    def limits(self, suite: Limits) -> Limits:
+    def limits(self, suite: Suite) -> Limits:
         """The suite's limits under the options."""
-        default = Limits()
-        turn, whole = suite.turn_timeout, suite.timeout
+        default, get = Limits(), self.settings.get
+        turn, whole = suite.own("turn_timeout"), suite.own("timeout")
         return replace(
-            suite,
-            turn_timeout=self.settings.get(
-                "turn-timeout",
-                default.turn_timeout,
-                suite=turn if turn != default.turn_timeout else None,
-            ).value,
-            timeout=self.settings.get(
-                "timeout", default.timeout, suite=whole if whole != default.timeout else None
-            ).value,
+            suite.limits,
+            turn_timeout=get("turn-timeout", default.turn_timeout, suite=turn).value,
+            timeout=get("timeout", default.timeout, suite=whole).value,
         )
 
     def select(self, items: Iterable[pytest.Item]) -> None:

@@ -17,6 +17,11 @@ def fixture_anchor(node: pytest.Collector | pytest.Item) -> str | None:
     found = definition_for(node)
     if found is None:
         return None
+    if getattr(found, "params", None):
+        raise pytest.Collector.CollectError(
+            f"{node.nodeid}: the fixture `dialeval_agent` has params, which suites cannot pick "
+            "from; declare one agent for each under `agents:` in the suite"
+        )
     function = found.func
     return f"{found.baseid}::{getattr(function, '__module__', '')}.{function.__qualname__}"
 

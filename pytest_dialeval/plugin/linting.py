@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_dialeval.plugin.engine import ENGINE
+
+# Named, because PYTEST_DISABLE_PLUGIN_AUTOLOAD may keep plugins out; plain asserts, because pytest
+# warns of a plugin that was imported before it, and warnings may be errors.
+_ARGUMENTS = ("-p", "dialeval", "-p", "no:cacheprovider", "--assert=plain", "--collect-only", "-q")
 
 
 class Lint:
@@ -27,27 +33,28 @@ class Lint:
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         engine = session.config.stash.get(ENGINE, None)
-        for source in engine.sources.values() if engine else ():
-            self.suites += 1
-            self.notes += map(str, source.suite.notes)
+        sources = list(engine.sources.values()) if engine else []
+        self.suites = len({each.suite.path for each in sources})
+        self.notes = [str(note) for each in sources for note in each.suite.notes]
 
 
 def lint_paths(paths: Sequence[Path]) -> int:
-    """Print errors, then notes; 0 without errors, else 1."""
+    """Print errors, then notes; 0 without errors, 1 with some, 2 where pytest itself refuses."""
     found = Lint()
-    arguments = ["--collect-only", "-qq", "--no-header", "--no-summary", "-p", "no:terminal"]
-    status = pytest.main([*arguments, "-p", "no:cacheprovider", *map(str, paths)], plugins=[found])
-    out = sys.stdout
+    with redirect_stdout(io.StringIO()):  # the terminal's plugin must stay: addopts may need it
+        status = pytest.main([*_ARGUMENTS, *map(str, paths)], plugins=[found])
     for text in [*found.errors, *dict.fromkeys(found.notes)]:
-        out.write(f"{text}\n")
+        sys.stdout.write(f"{text}\n")
     if status == pytest.ExitCode.USAGE_ERROR:
         return 2
-    if not found.errors and not found.suites:
-        out.write("no suite found (they end in .dialeval.yaml)\n")
-        return 1
-    words = f"{len(found.notes)} notes" if found.notes else "nothing to note"
     if not found.errors:
-        out.write(
-            f"{found.suites} suite{'s' if found.suites != 1 else ''} without errors, {words}\n"
-        )
-    return 1 if found.errors else 0
+        sys.stdout.write(f"{_verdict(found)}\n")
+    return 1 if found.errors or not found.suites else 0
+
+
+def _verdict(found: Lint) -> str:
+    if not found.suites:
+        return "no suite found (they end in .dialeval.yaml)"
+    notes = len(dict.fromkeys(found.notes))
+    words = f"{notes} note{'s' if notes > 1 else ''}" if notes else "nothing to note"
+    return f"{found.suites} suite{'s' if found.suites > 1 else ''} without errors, {words}"

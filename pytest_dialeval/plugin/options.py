@@ -223,6 +223,8 @@ def _toml(table: dict[str, Any], option: Option) -> Setting | None:
         return None
     texts = value if isinstance(value, list) else [value]
     source = f"[tool.dialeval] {option.key}"
+    if len(texts) != 1 and not option.repeatable:
+        raise pytest.UsageError(f"{source}: {value!r} is not one value")
     return _parse(option, [each if isinstance(each, str) else str(each) for each in texts], source)
 
 
@@ -255,8 +257,10 @@ def _project_table(config: pytest.Config) -> dict[str, Any]:
         table = tomllib.loads(content.decode("utf-8")).get("tool", {}).get("dialeval", {})
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise pytest.UsageError(f"{path.name}: {error}") from None
+    if not isinstance(table, dict):
+        raise pytest.UsageError(f"{path.name}: [tool.dialeval] must be a table, not {table!r}")
     _refuse_unknown(table, path.name)
-    return dict(table)
+    return table
 
 
 def _refuse_unknown(table: dict[str, Any], file: str) -> None:

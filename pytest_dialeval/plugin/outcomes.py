@@ -7,11 +7,11 @@ bad" and "we don't know".
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import pytest
 
-from pytest_dialeval.errors import NotMeasured
+from pytest_dialeval.errors import DialevalError, NotMeasured
 from pytest_dialeval.plugin.failure import failure_text, score_text
 
 if TYPE_CHECKING:
@@ -32,8 +32,14 @@ def obtain(item: pytest.Item, cell: Cell, fixture: object) -> None:
     """Get the item's verdicts, in setup; what can't be known ends here."""
     _forget(item, KIND)  # what an attempt before this one left
     _forget(item, SCORE)
-    graded = cell.source.engine.run().obtain(item, cell, fixture)
+    try:
+        graded = cell.source.engine.run().obtain(item, cell, fixture)
+    except DialevalError as error:
+        unmeasured(item, str(error))
     item.stash[GRADED] = graded
+    if (seconds := graded[0].conversation.seconds) is not None:
+        # The first item that waits is charged with the wait: its own time says little.
+        item.user_properties.append(("dialeval_conversation_seconds", seconds))
     if cell.kind == "score":
         _obtain_score(item, cell, graded)
     elif graded[0].verdict.status == "unscored":
@@ -61,7 +67,7 @@ def _obtain_score(item: pytest.Item, cell: Cell, graded: list[Graded]) -> None:
         unmeasured(item, score.why)
 
 
-def unmeasured(item: pytest.Item, why: str) -> None:
+def unmeasured(item: pytest.Item, why: str) -> NoReturn:
     """End the setup: the item is E, never F."""
     item.stash[KIND] = "unmeasured"
     item.stash[TEXT] = f"unmeasured: {why}"

@@ -82,6 +82,11 @@ class GroupScheduling(LoadScopeScheduling):  # type: ignore[misc,unused-ignore]
         super().__init__(config, log)
         self._trials = trials
 
+    def _reschedule(self, node: WorkerController) -> None:
+        # Two workers lost at once: a replacement may be asked for before it has collected.
+        if node in self.registered_collections:
+            super()._reschedule(node)
+
     def _split_scope(self, nodeid: str) -> str:
         if nodeid in self._trials:
             return self._trials[nodeid]

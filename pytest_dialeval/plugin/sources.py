@@ -172,7 +172,7 @@ def from_personas(
     """A source whose conversations are still to be held."""
     settings = engine.settings
     graded = tuple(suite.rubrics if rubrics is None else rubrics)
-    count = settings.get("trials", 1, suite=trials or suite.trials).value
+    count = settings.get("trials", 1, suite=trials or suite.own("trials")).value
     planned = plan_personas(
         suite,
         Naming(name, chosen.show),
@@ -185,8 +185,8 @@ def from_personas(
         engine=engine,
         name=name,
         suite=suite,
-        seed=settings.get("seed", suite.task.id, suite=suite.seed or None).value,
-        limits=engine.limits(suite.limits),
+        seed=settings.get("seed", suite.task.id, suite=suite.own("seed")).value,
+        limits=engine.limits(suite),
         agents={each.name: each for each in chosen.specs},
         trials=tuple(planned),
         rubrics=graded,

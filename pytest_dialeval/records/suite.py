@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from pytest_dialeval.records.rubric import Rubric
 from pytest_dialeval.records.task import Persona, Task
@@ -104,3 +104,10 @@ class Suite:
     compare: Mapping[str, object] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)  # every file read -> sha256
     notes: tuple[Problem, ...] = ()
+    stated: frozenset[str] = frozenset()  # keys, also those of `limits`, that the file has
+
+    def own(self, name: str) -> Any:
+        """What the file itself says of a setting; None where it leaves that to the project."""
+        if name not in self.stated:
+            return None
+        return getattr(self.limits if hasattr(self.limits, name) else self, name)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-import orjson
-
-from pytest_dialeval.runs.files import explained, write_bytes, write_json
+from pytest_dialeval.runs.files import explained, one_line, write_bytes, write_json
 
 KEPT = 20
+ALIVE = 24 * 3600  # seconds without a new line after which a run without summary counts as dead
+_RUN_ID = re.compile("[0-9]{8}-[0-9]{6}-[0-9a-f]{6}")
 _GITIGNORE = b"# made by pytest-dialeval: runs are results, not sources\n*\n"
 
 
@@ -38,12 +41,13 @@ class RunDirectory:
 
     def create(self) -> None:
         """Make the folder and forget the oldest runs; harmless when another worker made it."""
+        runs = self.path.parent
+        ours = not runs.exists()  # a folder of the user's own keeps its own .gitignore
         with explained(self.path):
             self.traces.mkdir(parents=True, exist_ok=True)
-        ignore = self.path.parent / ".gitignore"
-        if not ignore.exists():
-            write_bytes(ignore, _GITIGNORE)
-        prune(self.path.parent, keep=self.path)
+        if ours:
+            write_bytes(runs / ".gitignore", _GITIGNORE)
+        prune(runs, keep=self.path)
 
     def write(self, name: str, value: object) -> None:
         """Write `<name>.json` atomically."""
@@ -55,18 +59,38 @@ class RunDirectory:
 
     def event(self, kind: str, **fields: object) -> None:
         """Append one line to events.jsonl."""
-        line = orjson.dumps(
-            {"type": kind, "time": datetime.now(UTC).isoformat(), **fields}, default=str
-        )
+        line = one_line({**fields, "type": kind, "time": datetime.now(UTC).isoformat()})
         path = self.path / "events.jsonl"
-        with explained(path), path.open("ab") as file:
+        with explained(path), path.open("ab", buffering=0) as file:
             file.write(line + b"\n")
 
 
 def prune(runs: Path, *, keep: Path) -> None:
-    """Remove all but the last 20 runs; only folders that a run of ours made."""
-    made = [each for each in runs.iterdir() if each.is_dir() and (each / "traces").is_dir()]
-    made.sort(key=lambda each: each.name)
-    for old in made[: max(0, len(made) - KEPT)]:
-        if old != keep:
+    """Remove all but the last 20 runs; only what a run of ours made, and none that may still go."""
+    made = sorted(_made(runs), key=lambda each: each.name)
+    for old in made[:-KEPT]:
+        if old != keep and not _going(old):
             shutil.rmtree(old, ignore_errors=True)
+
+
+def _made(runs: Path) -> Iterator[Path]:
+    """Run folders: the user's own folders beside them must never match."""
+    with suppress(OSError):
+        for each in runs.iterdir():
+            if (
+                _RUN_ID.fullmatch(each.name)
+                and not each.is_symlink()
+                and (each / "traces").is_dir()
+            ):
+                yield each
+
+
+def _going(run: Path) -> bool:
+    """Whether another process may still be at it: no summary yet, and touched lately."""
+    if (run / "summary.json").exists():
+        return False
+    touched = 0.0
+    for each in (run, run / "traces", *run.glob("ledger.*.jsonl")):
+        with suppress(OSError):
+            touched = max(touched, each.stat().st_mtime)
+    return time.time() - touched < ALIVE

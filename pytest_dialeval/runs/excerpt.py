@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pytest_dialeval.records.transcript import Transcript, Turn
+from pytest_dialeval.records.transcript import ToolCall, Transcript, Turn
 from pytest_dialeval.records.verdict import Verdict
 
 DECIDING = 3  # evidence turns shown
@@ -27,11 +27,38 @@ def excerpt(transcript: Transcript, verdict: Verdict) -> tuple[Turn, ...]:
 
 
 def _shortened(turn: Turn, around: int) -> Turn:
-    """The turn with a window of its text round the quote, so that 1 MB stays out of memory."""
-    if len(turn.text) <= LONGEST:
-        return turn
-    start = max(0, min(around - LONGEST // 4, len(turn.text) - LONGEST))
+    """The turn with a window of its text round the quote, so that 1 MB stays out of memory.
+
+    Quotes from other parts stand in the evidence itself.
+    """
+    if _size(turn) <= LONGEST:
+        return turn  # the transcript's own: no copy
+    return replace(
+        turn,
+        text=_window(turn.text, around),
+        tool_calls=tuple(map(_shortened_call, turn.tool_calls)),
+        artifacts=tuple(replace(each, text=_window(each.text)) for each in turn.artifacts),
+    )
+
+
+def _size(turn: Turn) -> int:
+    calls = sum(len(repr(each.arguments)) + len(each.result or "") for each in turn.tool_calls)
+    return len(turn.text) + calls + sum(len(each.text) for each in turn.artifacts)
+
+
+def _shortened_call(call: ToolCall) -> ToolCall:
+    arguments = call.arguments
+    if len(repr(arguments)) > LONGEST:
+        arguments = _window(arguments if isinstance(arguments, str) else repr(arguments))
+    result = None if call.result is None else _window(call.result)
+    return replace(call, arguments=arguments, result=result)
+
+
+def _window(text: str, around: int = 0) -> str:
+    if len(text) <= LONGEST:
+        return text
+    start = max(0, min(around - LONGEST // 4, len(text) - LONGEST))
     head = f"[{start} characters left out] " if start else ""
-    left = len(turn.text) - start - LONGEST
+    left = len(text) - start - LONGEST
     tail = f" [{left} characters left out]" if left > 0 else ""
-    return replace(turn, text=f"{head}{turn.text[start : start + LONGEST]}{tail}")
+    return f"{head}{text[start : start + LONGEST]}{tail}"

@@ -21,9 +21,7 @@ from pytest_dialeval.runs.summary import (
     TaskFigures,
     Verdicts,
 )
-from pytest_dialeval.statistics.pass_k import CaseCount, pass_curve
-
-_NOT_RUN = "not run"
+from pytest_dialeval.statistics.pass_k import CaseCount, Reading, pass_curve
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +58,7 @@ def _score(
 
 
 def _missing(rubric: Rubric) -> Verdict:
-    return Verdict(rubric.id, "unscored", reason=_NOT_RUN, fault="cancelled")
+    return Verdict(rubric.id, "unscored", reason="not run", fault="cancelled")
 
 
 def task_figures(source: Source, trials: Sequence[ScoredTrial]) -> TaskFigures:
@@ -107,12 +105,11 @@ def agent_figures(source: Source, name: str, trials: Sequence[ScoredTrial]) -> A
 
 
 def _count(trials: Sequence[ScoredTrial]) -> CaseCount:
-    outcomes = Counter(each.score.passed for each in trials)
-    return CaseCount(passed=outcomes[True], failed=outcomes[False], unmeasured=outcomes[None])
+    return CaseCount.of(each.score.passed for each in trials)
 
 
-def _curve(counts: Sequence[CaseCount], reading: str) -> dict[str, PassKFigure]:
-    curve = pass_curve(counts, reading="hat" if reading == "hat" else "at")
+def _curve(counts: Sequence[CaseCount], reading: Reading) -> dict[str, PassKFigure]:
+    curve = pass_curve(counts, reading=reading)
     return {str(k): PassKFigure(**asdict(point)) for k, point in curve.items()}
 
 
@@ -182,13 +179,15 @@ def count_verdicts(trials: Iterable[ScoredTrial]) -> Verdicts:
     found: Counter[str] = Counter()
     for trial in trials:
         for rubric in trial.rubrics:
-            found[_kind(rubric, trial.verdicts[rubric.id])] += 1
+            found[_kind(rubric, trial.facts.verdicts.get(rubric.id))] += 1
     return Verdicts(**found)
 
 
-def _kind(rubric: Rubric, verdict: Verdict) -> str:
+def _kind(rubric: Rubric, verdict: Verdict | None) -> str:
+    if verdict is None:
+        return "not_run"
     if verdict.status == "unscored":
-        return _NOT_RUN.replace(" ", "_") if verdict.reason == _NOT_RUN else "unmeasured"
+        return "unmeasured"
     if verdict.status == "failed" and rubric.severity == "soft":
         return "soft_failed"
     return verdict.status

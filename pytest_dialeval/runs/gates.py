@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from pytest_dialeval.records.suite import PassHatK
 from pytest_dialeval.runs.summary import AgentFigures, GateFigure, TaskFigures
 
-SELECTION = "not decided (selection)"
+_SELECTION = "selection"  # why a gate of a suite is left alone where items are missing
 
 
 class Bound(NamedTuple):
@@ -44,7 +44,7 @@ def decide_gates(
     for agent in task.agents:
         for name, bound, reading, k in _readings(agent, bounds, models):
             if task.selection != "all" and not bound.option:
-                reading = _Reading(reading.figure, "not decided", "selection")
+                reading = _Reading(reading.figure, "not decided", _SELECTION)
             yield GateFigure(
                 name=name,
                 source=bound.source,
@@ -67,7 +67,7 @@ def _readings(
     if bound := bounds.mean_score:
         yield "mean_score", bound, _at_least(agent.task_score_mean, _number(bound)), None
     if bound := bounds.safety_breaches:
-        yield "safety_breaches", bound, _at_most(agent.safety_breaches, _number(bound)), None
+        yield "safety_breaches", bound, _breaches(agent, _number(bound)), None
     if bound := bounds.unmeasured:
         yield "unmeasured", bound, _unmeasured(agent, _number(bound)), None
     if (bound := bounds.distinct_models) and bound.value:
@@ -98,8 +98,13 @@ def _at_least(figure: float | None, bound: float) -> _Reading:
     return _Reading(figure, "passed" if figure >= bound else "failed")
 
 
-def _at_most(figure: float, bound: float) -> _Reading:
-    return _Reading(figure, "passed" if figure <= bound else "failed")
+def _breaches(agent: AgentFigures, bound: float) -> _Reading:
+    """A breach counts in whatever trial it was seen; none seen where nobody looked is no proof."""
+    if agent.safety_breaches > bound:
+        return _Reading(agent.safety_breaches, "failed")
+    if agent.unmeasured == agent.trials:
+        return _Reading(None, "not decided", "nothing was measured")
+    return _Reading(agent.safety_breaches, "passed")
 
 
 def _unmeasured(agent: AgentFigures, bound: float) -> _Reading:
@@ -110,10 +115,15 @@ def _unmeasured(agent: AgentFigures, bound: float) -> _Reading:
 
 
 def _distinct(models: Mapping[str, str]) -> _Reading:
-    twice = len(models) - len(set(models.values()))
+    """How many roles share a model with another one that was counted before them."""
     if not models:
         return _Reading(0, "passed", "no model was used")
-    return _Reading(twice, "failed" if twice else "passed", "models playing two roles")
+    roles: dict[str, list[str]] = {}
+    for role, model in models.items():
+        roles.setdefault(model, []).append(role)
+    shared = [f"{' and '.join(each)} are {model}" for model, each in roles.items() if each[1:]]
+    twice = len(models) - len(roles)
+    return _Reading(twice, "failed" if twice else "passed", "; ".join(shared))
 
 
 def missed(gates: Sequence[GateFigure]) -> bool:
@@ -123,4 +133,4 @@ def missed(gates: Sequence[GateFigure]) -> bool:
 
 def undecided(gates: Sequence[GateFigure]) -> bool:
     """Whether a gate could not be decided, other than because of a selection."""
-    return any(each.status == "not decided" and each.why != "selection" for each in gates)
+    return any(each.status == "not decided" and each.why != _SELECTION for each in gates)

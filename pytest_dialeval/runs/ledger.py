@@ -7,24 +7,33 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
+from io import FileIO
 from pathlib import Path
-from typing import Any, Literal
-
-import orjson
+from typing import Any, Literal, NamedTuple
 
 from pytest_dialeval.errors import RunError
 from pytest_dialeval.records.run import Conversation, TrialFacts
 from pytest_dialeval.records.verdict import Verdict
-from pytest_dialeval.runs.files import explained
+from pytest_dialeval.runs.files import explained, one_line
+from pytest_dialeval.traces.json_bytes import from_json
 
 Kind = Literal["conversation", "verdict"]
+_ENTRY = b'"entry":'
 
 
 def _chain(previous: str, body: bytes) -> str:
     return blake2b(previous.encode() + body, digest_size=16).hexdigest()
+
+
+class _End(NamedTuple):
+    """Where the whole lines end, and the hash that the next one continues."""
+
+    size: int
+    link: str
 
 
 class LedgerWriter:
@@ -33,30 +42,42 @@ class LedgerWriter:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = threading.Lock()
-        self._previous = ""
+        self._end = _End(0, "")
         with explained(path):
-            self._file = path.open("ab", buffering=0)
+            # Unbuffered: a killed process leaves whole lines and at most one broken tail.
+            self._file: FileIO = path.open("xb", buffering=0)
 
     def conversation(self, conversation: Conversation) -> None:
         """How a trial's conversation went; its verdicts follow."""
         self._append("conversation", conversation.trial, conversation, conversation.attempt)
 
     def verdict(self, trial: str, verdict: Verdict, attempt: int = 1) -> None:
+        """One rubric's verdict; the last one of a trial's rubric counts."""
         self._append("verdict", trial, verdict, attempt)
 
     def _append(self, kind: Kind, trial: str, value: object, attempt: int) -> None:
-        entry = {"kind": kind, "trial": trial, "attempt": attempt, "value": value}
-        body = orjson.dumps(entry, default=str)
+        body = one_line({"kind": kind, "trial": trial, "attempt": attempt, "value": value})
         with self._lock, explained(self._path):
             if self._file.closed:  # a straggler after the end: its trial counts as not finished
                 return
-            link = _chain(self._previous, body)
-            # One write a line: a killed process leaves whole lines and at most one broken tail.
-            self._file.write(b'{"hash":"%s","entry":%s}\n' % (link.encode(), body))
-            self._previous = link
+            link = _chain(self._end.link, body)
+            line = b'{"hash":"%s",%s%s}\n' % (link.encode(), _ENTRY, body)
+            try:
+                self._write(line)
+                self._end = _End(self._end.size + len(line), link)
+            except BaseException:  # a full disk, Ctrl-C: half a line would break the chain
+                self._file.seek(self._end.size)
+                self._file.truncate()
+                raise
+
+    def _write(self, line: bytes) -> None:
+        rest = memoryview(line)
+        while rest:  # a disk that fills up takes a part without a word
+            rest = rest[self._file.write(rest) :]
 
     def close(self) -> None:
-        with self._lock:
+        """No more lines; harmless to repeat."""
+        with self._lock, suppress(OSError):
             self._file.close()
 
 
@@ -83,19 +104,38 @@ def read_ledger(path: Path) -> Iterator[Entry]:
     A tail without a line break was cut off by a crash and is left out.
     """
     previous = ""
-    for number, line in enumerate(path.read_bytes().split(b"\n")[:-1], 1):
+    for number, line in enumerate(_lines(path), 1):
         try:
-            parsed = orjson.loads(line)
-            body = line[line.index(b'"entry":') + len(b'"entry":') : -1]
-            entry = parsed["entry"]
+            parsed = from_json(line)
+            body = line[line.index(_ENTRY) + len(_ENTRY) : -1]
             whole = parsed["hash"] == _chain(previous, body)
         except (ValueError, KeyError, TypeError):
             whole = False
         if not whole:
-            raise RunError(f"{path}:{number}: the ledger was changed after it was written")
+            raise RunError(
+                f"{path}:{number}: the ledger was changed after it was written; "
+                "nothing in it can be trusted, run again"
+            )
         previous = parsed["hash"]
+        yield _entry(parsed["entry"], f"{path}:{number}")
+
+
+def _lines(path: Path) -> list[bytes]:
+    try:
+        return path.read_bytes().split(b"\n")[:-1]
+    except OSError as error:
+        raise RunError(f"{path}: the ledger cannot be read: {error.strerror}") from None
+
+
+def _entry(entry: dict[str, Any], where: str) -> Entry:
+    try:
         value = _adapters()[entry["kind"]].validate_python(entry["value"])
-        yield Entry(entry["kind"], entry["trial"], entry["attempt"], value)
+        return Entry(entry["kind"], entry["trial"], entry["attempt"], value)
+    except (ValueError, KeyError, TypeError):
+        raise RunError(
+            f"{where}: the ledger holds what this version does not know; "
+            "read it with the version that the run's manifest.json names"
+        ) from None
 
 
 def facts(paths: Iterable[Path]) -> dict[str, TrialFacts]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pytest_dialeval.conversation.agent import AgentFactory
@@ -20,13 +22,14 @@ from pytest_dialeval.records.plan import PlannedTrial
 from pytest_dialeval.records.run import Conversation, Graded
 from pytest_dialeval.records.suite import Limits, Scoring
 from pytest_dialeval.records.task import Persona, Task
-from pytest_dialeval.records.transcript import UNMEASURED_OUTCOMES, Recording, Transcript
-from pytest_dialeval.records.verdict import Verdict
+from pytest_dialeval.records.transcript import UNMEASURED_OUTCOMES, Outcome, Recording, Transcript
+from pytest_dialeval.records.verdict import TrialScore, Verdict
 from pytest_dialeval.runs.directory import RunDirectory
 from pytest_dialeval.runs.excerpt import excerpt
 from pytest_dialeval.runs.ledger import LedgerWriter
 from pytest_dialeval.traces.writer import TraceWriter
 
+RESULT_SCHEMA = "dialeval.result/1"
 OffLoop = Callable[[Callable[[], None]], Awaitable[None]]
 
 
@@ -53,54 +56,57 @@ class Grader:
     async def grade(self, held: Held, rubric: str) -> Graded:
         """One verdict, in the ledger before anybody sees it; a body decides for itself, later."""
         if rubric == self.body:
-            return _for_body(held, rubric)
-        verdict = await grade(self.rubrics[rubric], held.dialogue, self.judge)
-        return self._filed(held, Graded(held.conversation.trial, verdict, held.conversation))
+            return self._for_body(held, rubric)
+        return self._filed(held, await grade(self.rubrics[rubric], held.dialogue, self.judge))
 
     def grade_now(self, held: Held, rubric: str) -> Graded:
         """The same for a rule, without a loop."""
-        verdict = grade_by_rule(self.rubrics[rubric], held.dialogue)
-        return self._filed(held, Graded(held.conversation.trial, verdict, held.conversation))
+        return self._filed(held, grade_by_rule(self.rubrics[rubric], held.dialogue))
 
     def judged(self, rubric: str) -> bool:
         """Whether a model decides it."""
         return self.rubrics[rubric].check is None
 
-    def _filed(self, held: Held, graded: Graded) -> Graded:
-        self.ledger.verdict(graded.trial, graded.verdict, graded.conversation.attempt)
-        turns = excerpt(held.dialogue.transcript, graded.verdict)
-        return Graded(graded.trial, graded.verdict, graded.conversation, turns)
+    def _filed(self, held: Held, verdict: Verdict) -> Graded:
+        conversation = held.conversation
+        try:
+            self.ledger.verdict(conversation.trial, verdict, conversation.attempt)
+        except RunError as error:  # what no ledger holds is not known
+            verdict = Verdict(verdict.rubric, "unscored", reason=str(error), fault="harness_error")
+        turns = excerpt(held.dialogue.transcript, verdict)
+        return Graded(conversation.trial, verdict, conversation, turns)
+
+    def _for_body(self, held: Held, rubric: str) -> Graded:
+        transcript = held.dialogue.transcript
+        if transcript.outcome in UNMEASURED_OUTCOMES:  # the body will never run
+            reason, fault = transcript.reason, transcript.outcome
+            return self._filed(held, Verdict(rubric, "unscored", reason=reason, fault=fault))
+        if transcript.outcome == "agent_error":
+            reason = f"the agent failed: {transcript.reason}"
+            verdict = Verdict(rubric, "failed", score=0.0, reason=reason)
+        else:
+            verdict = Verdict(rubric, "passed", score=1.0)
+        turns = excerpt(transcript, verdict)
+        return Graded(held.conversation.trial, verdict, held.conversation, turns, transcript)
 
     def finish(self, held: Held, graded: Sequence[Graded]) -> None:
-        """Write `<trial>.result.json` over the rubrics graded."""
-        verdicts = {each.verdict.rubric: each.verdict for each in graded}
-        verdicts.pop(self.body or "", None)
-        rubrics = [self.rubrics[each].rubric for each in verdicts]
-        score = score_trial(rubrics, verdicts, self.scoring, held.conversation.outcome)
-        if held.conversation.attempt > 1:
+        """Write `<trial>.result.json` over the rubrics graded: the ledger's lines, to be read."""
+        conversation = held.conversation
+        if conversation.attempt > 1:
             return
-        self.directory.write_result(
-            held.conversation.trial,
-            {
-                "schema": "dialeval.result/1",
-                "conversation": held.conversation,
-                "verdicts": list(verdicts.values()),
-                "score": score,
-            },
-        )
+        verdicts = {each.verdict.rubric: each.verdict for each in graded}
+        result = {
+            "schema": RESULT_SCHEMA,
+            "conversation": conversation,
+            "verdicts": [each for name, each in verdicts.items() if name != self.body],
+            "score": None if self.body else self._score(verdicts, conversation.outcome),
+        }
+        with suppress(RunError):  # the ledger holds it all; a full disk is said by the summary
+            self.directory.write_result(conversation.trial, result)
 
-
-def _for_body(held: Held, rubric: str) -> Graded:
-    transcript = held.dialogue.transcript
-    if transcript.outcome in UNMEASURED_OUTCOMES:
-        verdict = Verdict(rubric, "unscored", reason=transcript.reason, fault=transcript.outcome)
-    elif transcript.outcome == "agent_error":
-        reason = f"the agent failed: {transcript.reason}"
-        verdict = Verdict(rubric, "failed", score=0.0, reason=reason)
-    else:
-        verdict = Verdict(rubric, "passed", score=1.0)
-    turns = excerpt(transcript, verdict)
-    return Graded(held.conversation.trial, verdict, held.conversation, turns, transcript)
+    def _score(self, verdicts: Mapping[str, Verdict], outcome: Outcome) -> TrialScore:
+        rubrics = [self.rubrics[each].rubric for each in verdicts]
+        return score_trial(rubrics, verdicts, self.scoring, outcome)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,10 +133,12 @@ class LiveTrial:
         try:
             transcript = await self._converse(draw)
         except RunError as error:
-            transcript = Transcript(outcome="harness_error", reason=str(error))
-        conversation = self._facts(transcript, time.monotonic() - began)
-        self.grader.ledger.conversation(conversation)
-        return Held(Dialogue(transcript, self.grader.task), conversation)
+            transcript = _void(str(error))
+        except asyncio.CancelledError:
+            stopped = Transcript(outcome="cancelled", reason="it was stopped before its end")
+            self._file(stopped, time.monotonic() - began)
+            raise
+        return self._file(transcript, time.monotonic() - began)
 
     @property
     def _trace(self) -> Path:
@@ -155,8 +163,8 @@ class LiveTrial:
         finally:  # fsync takes milliseconds: not on the loop
             await self.off_loop(lambda: trace.close(sync=True))
 
-    def _facts(self, transcript: Transcript, seconds: float) -> Conversation:
-        return Conversation(
+    def _file(self, transcript: Transcript, seconds: float) -> Held:
+        conversation = Conversation(
             trial=self.planned.id,
             outcome=transcript.outcome,
             reason=transcript.reason,
@@ -167,6 +175,7 @@ class LiveTrial:
             isolated=self.isolated,
             attempt=self.planned.attempt,
         )
+        return _filed(transcript, conversation, self.grader.task, self.grader.ledger)
 
 
 def held_recording(
@@ -182,14 +191,30 @@ def held_recording(
         turns=len(transcript.turns),
         recording=f"{where}#{recording.index}",
         sha256=recording.sha256,
+        attempt=planned.attempt,
     )
-    ledger.conversation(conversation)
-    return Held(Dialogue(transcript, task), conversation)
+    return _filed(transcript, conversation, task, ledger)
 
 
 def held_without(planned: PlannedTrial, why: str, grader: Grader) -> Held:
     """A conversation that could not begin: nothing can be said about the agent."""
-    conversation = Conversation(trial=planned.id, outcome="harness_error", reason=why)
-    grader.ledger.conversation(conversation)
-    transcript = Transcript(outcome="harness_error", reason=why)
-    return Held(Dialogue(transcript, grader.task), conversation)
+    conversation = Conversation(
+        trial=planned.id, outcome="harness_error", reason=why, attempt=planned.attempt
+    )
+    return _filed(_void(why), conversation, grader.task, grader.ledger)
+
+
+def _filed(
+    transcript: Transcript, conversation: Conversation, task: Task, ledger: LedgerWriter
+) -> Held:
+    """In the ledger before anything is graded; a conversation that it does not hold is void."""
+    try:
+        ledger.conversation(conversation)
+    except RunError as error:
+        transcript = _void(str(error))
+        conversation = replace(conversation, outcome=transcript.outcome, reason=transcript.reason)
+    return Held(Dialogue(transcript, task), conversation)
+
+
+def _void(why: str) -> Transcript:
+    return Transcript(outcome="harness_error", reason=why)

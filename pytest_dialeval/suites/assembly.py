@@ -87,6 +87,7 @@ def assembled(
         models={str(role): model for role, model in form.models.items()},
         compare=form.compare.model_dump() if form.compare else {},
         files=files,
+        stated=frozenset(form.model_fields_set | form.limits.model_fields_set),
     )
 
 

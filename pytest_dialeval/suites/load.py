@@ -32,14 +32,18 @@ from pytest_dialeval.suites.variables import written_variables
 def load_suite(path: Path, *, rootdir: Path, matchers: Mapping[str, Matcher]) -> Suite:
     """Read a suite with its includes and scripts; SuiteError holds every problem of all files."""
     with _collector_paused():
-        reading = Reading(rootdir.absolute(), matchers)
-        read = _read(Place(reading.open(path.absolute())), reading)
-        suite = _built(read, reading)
-        problems = _problems(read, suite, reading)
+        suite, problems = _loaded(Reading(rootdir.absolute(), matchers), path.absolute())
     errors = [each for each in problems if each.level == "error"]
     if errors or suite is None:
         raise SuiteError(errors)
     return replace(suite, notes=tuple(problems))
+
+
+def _loaded(reading: Reading, path: Path) -> tuple[Suite | None, list[Problem]]:
+    # A function of its own, so that the YAML trees are gone before the collector runs again.
+    read = _read(Place(reading.open(path)), reading)
+    suite = _built(read, reading)
+    return suite, _problems(read, suite, reading)
 
 
 @contextmanager

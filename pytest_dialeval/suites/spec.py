@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from pytest_dialeval.matching.catalogue import spec_of, spec_problems
@@ -9,8 +10,9 @@ from pytest_dialeval.matching.combining import Children
 from pytest_dialeval.matching.matcher import Matcher
 from pytest_dialeval.records.task import MatcherSpec
 from pytest_dialeval.suites.place import Place
-from pytest_dialeval.suites.wording import unknown
+from pytest_dialeval.suites.wording import dotted, unknown
 
+_SHOWN = 60
 BROKEN = MatcherSpec("")  # stands for a spec whose problem was noted
 
 
@@ -28,8 +30,21 @@ def read_spec(
     spec = spec_of(name, value, matchers)
     problems = spec_problems(spec, matchers)
     for path, text in problems:
-        place.at(name, *path).error(f"{name}: {text}")
+        place.at(name, *path).error(_said(dotted((name, *path)), text))
     return BROKEN if problems else spec
+
+
+def _said(name: str, text: str) -> str:
+    """A problem with the name of its place, and never in pydantic's own words."""
+    if size := re.fullmatch(
+        r".*: (?:list|string) should have (at least \d+ \w+).*", text, re.DOTALL
+    ):
+        return f"{name} must have {size[1]}"
+    raw = re.fullmatch(r"(.*): input should be (?:a valid )?(.*)", text, re.DOTALL)
+    if raw is None:
+        return f"{name}: {text}"
+    value = raw[1] if len(raw[1]) <= _SHOWN else f"{raw[1][:_SHOWN]}..."
+    return f"{name} must be: {raw[2]}, not {value}"
 
 
 def heard_from_user(spec: MatcherSpec, matchers: Mapping[str, Matcher]) -> MatcherSpec:

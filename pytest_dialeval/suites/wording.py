@@ -39,6 +39,16 @@ def unknown(what: str, word: str, known: Sequence[str]) -> str:
     return f"unknown {what} {shown(word)}{guess}{' ' if guess else '; '}{allowed}"
 
 
+def dotted(path: Path) -> str:
+    """`script.states.start.say[0]`: how a place is called in a message."""
+    name = ""
+    for part in path:
+        plain = isinstance(part, str) and re.fullmatch(r"[\w.-]{1,60}", part)
+        step = str(part) if plain else f"[{part if isinstance(part, int) else shown(part)}]"
+        name += f".{step}" if name and plain else step
+    return name
+
+
 def worded(form: type[Form], exc: ValidationError) -> Iterator[tuple[Path, str]]:
     """Every error of a form as its place below the form, and a sentence."""
     for error in exc.errors(include_url=False):
@@ -53,8 +63,8 @@ def _sentence(form: type[Form], path: Path, error: ErrorDetails) -> str:
         return _unknown_key(owner, str(path[-1])) if kind[0] == "e" else _missing(owner, path)
     if kind == "model_type":
         nested = _form_at(form, path)
-        return f"{_name(path, nested)} must be a mapping ({nested.sketch()}), {_not(error)}"
-    return f"{_name(path, form)} {_predicate(error)}"
+        return f"{dotted(path) or nested.noun} must be a mapping ({nested.sketch()}), {_not(error)}"
+    return f"{dotted(path) or form.noun} {_predicate(error)}"
 
 
 def _predicate(error: ErrorDetails) -> str:
@@ -88,16 +98,6 @@ def _not(error: ErrorDetails) -> str:
 def _list_hint(value: object) -> str:
     simple = isinstance(value, str | int | float) and not isinstance(value, bool)
     return f"; write [{value}]" if simple and re.fullmatch(r"[\w .-]{1,40}", str(value)) else ""
-
-
-def _name(path: Path, form: type[Form]) -> str:
-    """`script.states.start.say[0]`: how a place is called in a message."""
-    name = ""
-    for part in path:
-        plain = isinstance(part, str) and re.fullmatch(r"[\w.-]{1,60}", part)
-        step = str(part) if plain else f"[{part if isinstance(part, int) else shown(part)}]"
-        name += f".{step}" if name and plain else step
-    return name or form.noun
 
 
 def _form_at(form: type[Form], path: Path) -> type[Form]:

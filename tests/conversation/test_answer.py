@@ -5,7 +5,7 @@ import enum
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_dialeval.conversation.agent import Reply
@@ -150,6 +150,7 @@ anything = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(anything)
 def test_any_value_is_a_reply_or_a_fault(value: object):
     try:
@@ -159,6 +160,7 @@ def test_any_value_is_a_reply_or_a_fault(value: object):
     assert isinstance(value, str | dict) and isinstance(reply, Reply)
 
 
+@settings(deadline=None)
 @given(anything)
 def test_any_arguments_can_be_written_down(value: object):
     [call] = reply_from({"tool_calls": [{"name": "x", "arguments": value}]}).tool_calls

@@ -10,9 +10,12 @@ from typing import Any
 
 import pytest
 
-from pytest_dialeval.conversation.agent import AgentFactory
+from pytest_dialeval.conversation.agent import AgentFactory, Brief
+from pytest_dialeval.conversation.agent_task import AgentTask
 from pytest_dialeval.conversation.command import CommandAgent
 from pytest_dialeval.conversation.converse import converse
+from pytest_dialeval.conversation.deadline import Deadline
+from pytest_dialeval.errors import AgentFault
 from pytest_dialeval.records.suite import Limits
 from pytest_dialeval.records.transcript import ToolCall, Transcript
 from tests.conversation.stage import MATCHERS, draw, held, patient, said, task
@@ -124,7 +127,7 @@ def test_a_line_that_nobody_asked_for_is_an_agent_error():
     # Otherwise each turn would be answered by what belongs to the turn before.
     lines = b'{"text": "a"}\n{"text": "b"}\n'
     transcript = talk(
-        program(f"import os\nfor line in open(0):\n if '\"turn' in line: os.write(1, {lines})")
+        program(f"import os\nfor line in open(0):\n if '\"turn\"' in line: os.write(1, {lines})")
     )
     assert transcript.outcome == "agent_error"
     assert transcript.reason.endswith('printed a line that no turn asked for: \'{"text": "b"}\'')
@@ -166,17 +169,31 @@ def test_it_runs_in_the_given_folder(tmp_path: Path):
 
 @needs_proc
 def test_a_late_one_that_ignores_sigterm_is_killed_with_its_children(tmp_path: Path):
-    before = open_files()
     text = STUBBORN.replace("print(child, flush=True)", "open(sys.argv[1], 'w').write(str(child))")
-    pid = tmp_path / "pid"
-    began = time.monotonic()
-    # Long enough for the program to have started; what is tested comes after it.
-    transcript = talk(program(text, str(pid)), limits=Limits(turn_timeout=0.5))
-    assert transcript.outcome == "agent_error"
-    assert transcript.reason == "no answer within 0.5 s (limits.turn_timeout)"
-    assert gone(int(pid.read_text()))
-    assert time.monotonic() - began < 5
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    async def main() -> tuple[int, float]:
+        task = AgentTask(program(text, str(pipe)))
+        await task.start(Brief("task"), Deadline(60, "never"))
+        child = int(await asyncio.to_thread(pipe.read_text))
+        began = time.monotonic()
+        with pytest.raises(AgentFault, match="too late"):
+            await task.reply((), Deadline(0.02, "too late"))
+        await task.end()
+        return child, time.monotonic() - began
+
+    before = open_files()
+    child, seconds = asyncio.run(main())
+    assert gone(child)
+    assert seconds < 1
     assert open_files() == before
+
+
+def test_a_late_program_is_an_agent_error():
+    transcript = talk(program("import signal; signal.pause()"), limits=Limits(turn_timeout=0.02))
+    assert transcript.outcome == "agent_error"
+    assert transcript.reason == "no answer within 0.02 s (limits.turn_timeout)"
 
 
 @needs_proc

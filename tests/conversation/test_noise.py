@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pytest_dialeval.conversation.homophones import ENGLISH, MANDARIN
@@ -98,6 +98,7 @@ def test_noise_depends_on_nothing_but_the_draw():
     assert noisy(EN, "filler")[0] == noisy(EN, "filler", rate=0.999)[0]
 
 
+@settings(deadline=None)
 @given(
     st.text(min_size=1).filter(str.strip),
     st.sampled_from(["en", "zh", "fr"]),

@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_dialeval.conversation.pipes import LINE_MAX, TAIL, Lines, Outlet, Tail
@@ -19,6 +19,7 @@ async def every(lines: Lines) -> list[bytes]:
             return found
 
 
+@settings(deadline=None)
 @given(st.lists(st.binary(max_size=5)))
 def test_lines_do_not_depend_on_how_they_were_cut(chunks: list[bytes]):
     lines = Lines()

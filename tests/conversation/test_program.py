@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -211,6 +213,23 @@ def test_a_line_that_is_never_read_does_not_keep_the_pipe_open():
     before = open_files()
     child = asyncio.run(main())
     os.kill(child, signal.SIGKILL)
+    assert open_files() == before
+
+
+@needs_proc
+@pytest.mark.parametrize("steps", range(6))
+def test_a_start_that_is_cancelled_leaves_nothing(steps: int):
+    async def main() -> None:
+        starting = asyncio.create_task(python("import signal; signal.pause()"))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        starting.cancel()
+        with suppress(asyncio.CancelledError):
+            await (await starting).stop(0)
+
+    before = open_files()
+    asyncio.run(main())
+    gc.collect()  # an unclosed file would be an error here
     assert open_files() == before
 
 

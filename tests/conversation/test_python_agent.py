@@ -230,6 +230,7 @@ def test_the_conversation_is_named_in_the_agents_thread():
 
 def test_blocking_agents_hold_only_so_many_conversations_at_once():
     lock, now, most = threading.Lock(), 0, 0
+    meeting = threading.Barrier(2)  # so two are there, and never a third
 
     class Agent:
         def start(self) -> None:
@@ -239,6 +240,7 @@ def test_blocking_agents_hold_only_so_many_conversations_at_once():
                 most = max(most, now)
 
         def reply(self, message: str) -> str:
+            meeting.wait(30)
             return "x"
 
         def close(self) -> None:

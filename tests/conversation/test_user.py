@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_dialeval.conversation.user import Line, SimulatedUser
@@ -255,6 +255,7 @@ def by_words(line: str) -> str:
     return "yes" if len(line) % 2 else "no"
 
 
+@settings(deadline=None)
 @given(personas(), probes, st.integers(0, 99))
 def test_adding_probes_changes_no_other_line(who: Persona, added: list[tuple[str, int]], seed: int):
     plain = lines(who, by_words, seed=str(seed), most=20)
@@ -268,6 +269,7 @@ def test_adding_probes_changes_no_other_line(who: Persona, added: list[tuple[str
     assert len(scripted) >= min(len(plain), 20)
 
 
+@settings(deadline=None)
 @given(personas(), probes, st.integers(0, 99))
 def test_probes_come_exactly_at_their_turns(who: Persona, added: list[tuple[str, int]], seed: int):
     probed = replace(
@@ -282,6 +284,7 @@ def test_probes_come_exactly_at_their_turns(who: Persona, added: list[tuple[str,
             assert f"p{number}" not in {each.probe for each in said}
 
 
+@settings(deadline=None)
 @given(personas(), st.integers(0, 99))
 def test_agents_whose_words_lead_to_the_same_states_meet_the_same_user(who: Persona, seed: int):
     one = lines(who, by_words, seed=str(seed))

@@ -46,7 +46,8 @@ class Shell:
         wrong = difference(command.output, output)
         if wrong:
             shown = "\n".join(output)
-            pytest.fail(f"line {command.line}: $ {command.text}\n{wrong}\n--- output:\n{shown}")
+            text = f"line {command.line}: $ {command.text}\n{wrong}\n--- output:\n{shown}"
+            pytest.fail(text, pytrace=False)
 
     def run(self, text: str) -> list[str]:
         if text == "echo $?":

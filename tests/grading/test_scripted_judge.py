@@ -133,7 +133,7 @@ def test_matchers_of_the_user_may_be_used(tmp_path: Path) -> None:
         ("verdicts:\n  a:\n  - verdict: met\n    when: {keyword: {an: x}}\n", 4, "'an'"),
         ("verdicts:\n  a:\n  - verdict: met\n    evidence: [{turn: 0, quote: x}]\n", 4, "turn"),
         ("verdicts:\n  b: {verdict: met}\n  a: []\n", 3, "'a' needs a reply"),
-        ("verdicts:\n  a:\n", 2, "must be a scripted reply"),
+        ("verdicts:\n  a:\n", 2, "a scripted reply must be a mapping"),
         ("verdicts:\n  a: {verdict: met}\n  a: {verdict: met}\n", 3, "duplicate key 'a'"),
     ],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.plugin.conftest import Shop, rubric
+from .conftest import Shop, rubric
 
 FIXTURE = """
 import pytest

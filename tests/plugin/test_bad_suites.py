@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.plugin.conftest import Shop, rubric
+from .conftest import Shop, rubric
 
 BROKEN = """\
 dialeval: 1

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from tests.plugin.conftest import Shop, persona, rubric
+from .conftest import Shop, persona, rubric
 
 TWO_AGENTS = {
     "plain": {"use": "scripted", "script": "clerk.yaml"},

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.plugin.conftest import Shop, persona, rubric
+from .conftest import Shop, persona, rubric, told
 
 HEAD = "import pytest\nfrom pytest_dialeval import NotMeasured, dialogue_case\n\n"
 CALLS = """
@@ -187,7 +187,7 @@ def test_a_body_that_cannot_measure_is_an_error_of_setup(said: Shop) -> None:
 def test_a_body_that_cannot_measure_is_an_error_in_junit(said: Shop) -> None:
     module(said, NOT_MEASURED)
 
-    [error] = said.junit("test_shop.py")["test_stock[buyer-1]"]
+    [error] = told(said.junit("test_shop.py")["test_stock[buyer-1]"])
 
     assert error.tag == "error"
     assert "the till is closed" in str(error.text)
@@ -340,9 +340,7 @@ def test_an_async_body_in_auto_mode(said: Shop) -> None:
     result.assert_outcomes(passed=1)
 
 
-def test_the_suite_is_found_from_the_test_file(
-    said: Shop, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_suite_is_found_from_the_test_file(said: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     said.pytester.makeini("[pytest]")
     module(
         said,
@@ -390,7 +388,9 @@ def test_a_suite_with_mistakes(said: Shop) -> None:
     ],
 )
 def test_unknown_names_in_the_decorator(said: Shop, arguments: str, said_: str) -> None:
-    module(said, f'@dialogue_case("shop.dialeval.yaml", {arguments})\ndef test_stock(dialogue): ...\n')
+    module(
+        said, f'@dialogue_case("shop.dialeval.yaml", {arguments})\ndef test_stock(dialogue): ...\n'
+    )
 
     result = said.run("test_shop.py")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.plugin.conftest import Shop
+from .conftest import Shop, told
 
 HEAD = """
 import pytest
@@ -42,7 +42,7 @@ def body(shop: Shop, *lines: str) -> pytest.RunResult:
         'dialogue.expect.language("en")',
         "dialogue.expect.placeholder()",
         "dialogue.expect.repetition()",
-        "dialogue.expect.number_whitelist(allow=[])",
+        "dialogue.expect.number_whitelist(allow=[3])",
     ],
 )
 def test_what_holds_passes(shop: Shop, line: str) -> None:
@@ -98,7 +98,7 @@ def test_a_failure_shows_expectation_and_turns_and_none_of_our_source(shop: Shop
 def test_a_failure_in_junit_carries_the_turns(shop: Shop) -> None:
     body(shop, 'dialogue.expect.keyword(any=["tractor"])')
 
-    [failure] = shop.junit("test_shop.py")["test_shop[buyer-1]"]
+    [failure] = told(shop.junit("test_shop.py")["test_shop[buyer-1]"])
 
     assert "turn 2 agent: Hello! The lamp is in stock." in str(failure.text)
     assert "pytest_dialeval/plugin" not in str(failure.text)
@@ -143,7 +143,9 @@ def test_a_users_own_matcher(shop: Shop) -> None:
     result = body(shop, "dialogue.expect.shouting()", "dialogue.expect.shouting(least=9)")
 
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines([">*expect.shouting(least=9)", "E*shouting: shouting answers False"])
+    result.stdout.fnmatch_lines(
+        [">*expect.shouting(least=9)", "E*shouting: shouting answers False"]
+    )
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from tests.plugin.conftest import Shop, persona, rubric
+from .conftest import Shop, persona, rubric
 
 
 def repeat_command(result: pytest.RunResult) -> list[str]:
@@ -140,9 +140,7 @@ def test_control_characters_never_reach_the_terminal(shop: Shop) -> None:
 
 def test_markup_of_agents_is_shown_as_it_is(shop: Shop) -> None:
     shop.write("own.py", "def own(message):\n    return '{message} %s {{ 7*7 }} [red]x[/red]'\n")
-    shop.suite(
-        agents={"own": {"use": "python:own.py:own"}}, rubrics=[rubric("tractor", "tractor")]
-    )
+    shop.suite(agents={"own": {"use": "python:own.py:own"}}, rubrics=[rubric("tractor", "tractor")])
 
     text = shop.run().stdout.str()
 
@@ -241,4 +239,6 @@ def test_one_line_tracebacks_name_the_rubrics_line(shop: Shop) -> None:
     suite = shop.suite(rubrics=[rubric("tractor", "tractor")])
     line = shop.line_of(suite.name, '"id": "tractor"')
 
-    shop.run("--tb=line").stdout.fnmatch_lines([f"*shop.dialeval.yaml:{line}: tractor (completion*"])
+    shop.run("--tb=line").stdout.fnmatch_lines(
+        [f"*shop.dialeval.yaml:{line}: tractor (completion*"]
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.plugin.conftest import Shop, rubric
+from .conftest import Shop, rubric
 
 
 def test_an_item_stands_at_its_rubrics_line(shop: Shop) -> None:

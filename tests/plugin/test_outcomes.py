@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.plugin.conftest import Shop, rubric
+from .conftest import Shop, properties, rubric, told
 
 PASSED = rubric("greet", "Hello")
 FAILED = rubric("tractor", "tractor")
@@ -35,7 +35,7 @@ def test_passed(shop: Shop) -> None:
 def test_passed_in_junit(shop: Shop) -> None:
     shop.suite(rubrics=[PASSED])
 
-    assert list(shop.junit()["greet"]) == []
+    assert told(shop.junit()["greet"]) == []
 
 
 def test_failed_and_hard(shop: Shop) -> None:
@@ -53,7 +53,7 @@ def test_failed_and_hard(shop: Shop) -> None:
 def test_failed_and_hard_in_junit(shop: Shop) -> None:
     shop.suite(rubrics=[FAILED])
 
-    [failure] = shop.junit()["tractor"]
+    [failure] = told(shop.junit()["tractor"])
 
     assert failure.tag == "failure"
     assert "no searched turn says 'tractor'" in str(failure.get("message"))
@@ -90,12 +90,12 @@ def test_failed_and_soft_is_one_line_of_our_summary_without_v(shop: Shop) -> Non
 def test_failed_and_soft_in_junit_is_a_property(shop: Shop) -> None:
     shop.suite(rubrics=[PASSED, SOFT])
 
-    [properties] = shop.junit()["plough"]
+    case = shop.junit()["plough"]
 
-    found = {each.get("name"): each.get("value") for each in properties}
-    assert properties.tag == "properties"
+    found = properties(case)
+    assert told(case) == []
     assert found["dialeval"] == "soft-failed"
-    assert "no searched turn says 'plough'" in str(found["dialeval_reason"])
+    assert "no searched turn says 'plough'" in found["dialeval_reason"]
 
 
 def test_a_soft_failure_opens_no_debugger(shop: Shop) -> None:
@@ -128,7 +128,7 @@ def test_not_applicable_is_skipped_at_the_rubrics_line(shop: Shop) -> None:
 def test_not_applicable_in_junit_is_skipped(shop: Shop) -> None:
     shop.suite(rubrics=[PASSED, UNASKED])
 
-    [skipped] = shop.junit()["fee"]
+    [skipped] = told(shop.junit()["fee"])
 
     assert skipped.tag == "skipped"
     assert "its trigger never fired" in str(skipped.get("message"))
@@ -193,7 +193,7 @@ def test_an_ordinary_error_beside_something_unmeasured_exits_with_1(shop: Shop) 
 def test_unmeasured_in_junit_is_an_error(shop: Shop) -> None:
     shop.suite(rubrics=[PASSED, JUDGED])
 
-    [error] = shop.junit()["kind"]
+    [error] = told(shop.junit()["kind"])
 
     assert error.tag == "error"
     assert "unmeasured: judge_error: no judge is configured" in str(error.text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.plugin.conftest import Shop, rubric
+from .conftest import Shop, rubric
 
 GREET = rubric("greet", "Hello")
 TRACTOR = rubric("tractor", "tractor", severity="soft")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.plugin.conftest import Shop, persona, rubric
+from .conftest import Shop, persona, rubric
 
 MIXED = [
     rubric("opening.greeting"),
@@ -78,7 +78,9 @@ def test_the_marker_is_registered(shop: Shop) -> None:
 
 def test_collect_only_starts_and_writes_nothing(shop: Shop) -> None:
     shop.suite(agents={"clerk": {"use": "python:clerk.py:clerk"}})
-    shop.write("clerk.py", "open('imported', 'w').close()\n\ndef clerk(message):\n    return 'Hi'\n")
+    shop.write(
+        "clerk.py", "open('imported', 'w').close()\n\ndef clerk(message):\n    return 'Hi'\n"
+    )
 
     result = shop.run("--collect-only")
 

@@ -77,7 +77,7 @@ def persona(**keys: str) -> str:
         (STATES % "start: {say: x, next: [end]}", "script.states.start.next[0] must be a mapping (to, when, weight), not 'end'"),
         (STATES % "start: {say: x, next: [{when: {keyword: a}}]}", "a transition needs 'to' (a state, or `end`: the user leaves without another word)"),
         (STATES % "start: {say: x, next: [{to: end, when: {keywrd: a}}]}", "unknown matcher 'keywrd'; did you mean 'keyword'?"),
-        (STATES % "start: {say: x, next: [{to: end, when: {keyword: {an: a}}}]}", "keyword: unknown key 'an'"),
+        (STATES % "start: {say: x, next: [{to: end, when: {keyword: {an: a}}}]}", "keyword.an: unknown key 'an'"),
         (STATES % "start: {say: x, next: [{to: end, when: {}}]}", "script.states.start.next[0].when must be one matcher with its parameters"),
         (STATES % "start: {say: x, next: [{to: end, when: {keyword: a, user_turn: 2}}]}", "script.states.start.next[0].when must be one matcher with its parameters"),
         (STATES % "start: {say: x, next: [{to: end, when: {judge: a}}]}", "judge can't be used here: give a matcher"),

@@ -55,8 +55,10 @@ def rubric(**keys: str) -> str:
         (rubric(min="1.1"), "min must be a number from 0 to 1, not 1.1"),
         (rubric(min="50"), "min must be a number from 0 to 1, not 50"),
         (rubric(tags="[a-b]"), "tags[0] must be of a-z, 0-9 and _, not 'a-b'"),
-        (rubric(keyword="{an: hi}"), "keyword: unknown key 'an'"),
-        (rubric(keyword="{any: []}"), "keyword: "),
+        (rubric(keyword="{an: hi}"), "keyword.an: unknown key 'an'"),
+        (rubric(keyword="{any: []}"), ""),
+        (rubric(keyword="", regex="'('"), "regex.pattern: '(': this is no regular expression"),
+        (rubric(trigger="{when: {regex: '['}}"), "regex.pattern: '[': this is no regular expression"),
         (rubric(judge="''"), "criterion must be text that is not blank, not ''"),
         (rubric(judge="3"), "criterion must be text that is not blank, not 3; quote it: '3'"),
         (rubric(judge="{votes: 3}"), "a judge question needs 'criterion' (a statement that is met or not met)"),
@@ -72,7 +74,7 @@ def rubric(**keys: str) -> str:
         (rubric(trigger="{user_keyword: ['']}"), "trigger.user_keyword[0] must be text that is not blank, not ''"),
         (rubric(trigger="{user_keyword: [true]}"), "trigger.user_keyword[0] must be text that is not blank, not true; quote it: 'true'"),
         (rubric(trigger="{when: {keyword: a, share: {}}}"), "trigger.when must be one matcher with its parameters"),
-        (rubric(trigger="{when: {keyword: {al: a}}}"), "keyword: unknown key 'al'"),
+        (rubric(trigger="{when: {keyword: {al: a}}}"), "keyword.al: unknown key 'al'"),
         (rubric(trigger="{when: {judge: a}}"), "judge can't be used here: give a matcher; only a rubric is judged"),
         (rubric(trigger="{probe: frst}"), "no persona has a probe 'frst', so the trigger can never fire; did you mean 'first'? (there: first, third)"),
         (rubric(trigger="{state: latr}"), "no persona has a state 'latr', so the trigger can never fire; did you mean 'later'? (there: later, start)"),
@@ -176,6 +178,14 @@ def test_a_user_played_by_a_model_may_say_anything_first(load):
             ),
             "a safety rubric must be met or not met: remove levels",
         ),
+        (
+            rubric(dimension="safety", keyword="", length="{max_chars: 40}"),
+            "a safety rubric must be met or not met, but length with these parameters gives",
+        ),
+        (
+            rubric(dimension="safety", keyword="", ordered_keyword="[[a], [b]]"),
+            "a safety rubric must be met or not met, but ordered_keyword with these",
+        ),
         (rubric(dimension="safety", min="0"), "a safety rubric with min: 0 can never fail"),
     ],
 )
@@ -193,6 +203,10 @@ def test_safety_is_yes_or_no(problems, written, message):
         rubric(dimension="safety", keyword="", all="[{keyword: {all: [a, b]}}]"),
         rubric(keyword="{all: [a, b]}", min="0.5"),
         rubric(keyword="", share="{}"),
+        rubric(dimension="safety", keyword="", blacklist="{phrases: [guaranteed]}"),
+        rubric(dimension="safety", keyword="", regex="'^[A-Z]'"),
+        rubric(dimension="safety", keyword="", number_whitelist="{allow: [3]}"),
+        rubric(dimension="safety", keyword="", placeholder=" "),
     ],
 )
 def test_what_is_yes_or_no_may_guard_safety(load, written):
@@ -234,3 +248,27 @@ rubrics:
 def test_ids_that_stand_twice(problems):
     text = SUITE % ("user", rubric()) + f"  - {rubric()}\n"
     assert problems(text) == ["s.dialeval.yaml:14: id 'r' is taken by line 13: rename one"]
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        (rubric(keyword="{any: {a: 1}}"), "keyword.any must be: list, not {'a': 1}"),
+        (
+            rubric(keyword="{any: [x], by: 3}"),
+            "keyword.by: 3 is not allowed here; allowed: 'agent'",
+        ),
+        (
+            rubric(keyword="", length="{max_chars: '40'}"),
+            "length.max_chars must be: integer, not '40'",
+        ),
+        (
+            rubric(keyword="", all="[{keyword: x}, {length: {tolerance: .nan}}]"),
+            "all[1].length.tolerance must be: less than or equal to 1, not nan",
+        ),
+        (rubric(keyword="", blacklist="{}"), "blacklist: 'blacklist' needs the key 'phrases'"),
+    ],
+)
+def test_parameters_are_named_by_their_place(problems, written, message):
+    found = problems(SUITE % ("user", written))
+    assert any(each.startswith(f"s.dialeval.yaml:13: {message}") for each in found)

@@ -10,7 +10,8 @@ from jsonschema import Draft202012Validator
 from pytest_dialeval.matching.matcher import matcher_from_function
 from pytest_dialeval.matching.view import View
 from pytest_dialeval.suites.schema import json_schema
-from tests.suites.test_load import SMALL, WHOLE
+
+from .texts import SMALL, WHOLE
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,126 @@
+"""What numbers may come from: the task, the user, the tools."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from itertools import combinations
+
+from pytest_dialeval.matching.dates import Date
+from pytest_dialeval.matching.figures import Figure, figures
+from pytest_dialeval.matching.normal import typed
+from pytest_dialeval.records.transcript import ToolCall
+
+# Tool results are data: digits anywhere in them count, inside names and keys too.
+_RAW_NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d{1,10})?|\d{1,30}(?:\.\d{1,10})?")
+_RAW_DATE_OR_TIME = re.compile(
+    r"\d{4}[-/]\d{1,2}[-/]\d{1,2}|\d{1,2}:\d{2}(?::\d{2})?(?:\s?[ap]m)?|\d{1,4}(?:-\d{2,8}){2,}"
+    r"|\d{1,2}月\d{1,2}[日号]",
+    re.IGNORECASE,
+)
+_TEXT_AT_MOST = 200_000
+# Pairs of numbers are tried against each other; among too many anything would be some sum.
+_OPERANDS_AT_MOST = 30
+_HALF_DAY = 12 * 60
+
+
+class Grounds:
+    """Grows as a conversation goes on; `hold` says whether a number has been met."""
+
+    def __init__(self) -> None:
+        self._numbers: set[Decimal] = set()
+        self._dates: set[Date] = set()
+        self._times: set[int] = set()
+        self._codes: set[str] = set()
+        self._operands: list[Decimal] = []
+
+    def add_value(self, value: object) -> None:
+        """Every number in JSON-like data, also those inside strings; truth values are none."""
+        if isinstance(value, Mapping):
+            for each in value.values():
+                self.add_value(each)
+        elif isinstance(value, list | tuple | set | frozenset):
+            for each in value:
+                self.add_value(each)
+        elif value is not None and not isinstance(value, bool):
+            self.add_text(str(value))
+
+    def add_text(self, text: str) -> None:
+        """Every number, date, time and code in a text."""
+        for each in figures(text[:_TEXT_AT_MOST]):
+            self._add(each)
+        self._add_digits(text[:_TEXT_AT_MOST])
+
+    def add_figures(self, found: Iterable[Figure]) -> None:
+        """Figures that were found to be right."""
+        for each in found:
+            self._add(each)
+
+    def add_calls(self, calls: Iterable[ToolCall]) -> None:
+        """Every number in the arguments and results of tool calls."""
+        for call in calls:
+            for text in (str(call), call.result or ""):
+                self._add_digits(text[:_TEXT_AT_MOST])
+                for match in _RAW_DATE_OR_TIME.finditer(text[:_TEXT_AT_MOST]):
+                    for each in figures(match.group()):
+                        self._add(each)
+
+    def keep_as_operands(self) -> None:
+        """What is known now may be computed with in every turn."""
+        self._operands = sorted(self._numbers)[:_OPERANDS_AT_MOST]
+
+    def _add(self, figure: Figure) -> None:
+        match figure.value:
+            case Decimal():
+                self._numbers.add(abs(figure.value))
+            case tuple():
+                self._dates.add(figure.value)
+                self._numbers.update(Decimal(part) for part in figure.value if part)
+            case int():
+                self._times.add(figure.value % _HALF_DAY)
+                self._numbers.update((Decimal(figure.value // 60), Decimal(figure.value % 60)))
+            case str():
+                self._codes.add(figure.value)
+
+    def _add_digits(self, text: str) -> None:
+        for written in _RAW_NUMBER.findall(typed(text)):
+            self._numbers.add(Decimal(written.replace(",", "")))
+            self._codes.add(written)
+
+    def hold(self, figure: Figure) -> bool:
+        """Whether it was met: a percentage as a share too, a date without its year too."""
+        match figure.value:
+            case Decimal() as value:
+                return abs(value) in self._numbers or (
+                    figure.unit == "%" and abs(value) / 100 in self._numbers
+                )
+            case (year, month, day):
+                return any(
+                    (month, day) == (each[1], each[2]) and (year is None or each[0] in (None, year))
+                    for each in self._dates
+                )
+            case int() as minute:
+                return minute % _HALF_DAY in self._times
+            case value:
+                return value in self._codes
+
+    def hold_tail(self, digits: str) -> bool:
+        """Whether a longer code that was met ends so."""
+        return any(each.endswith(digits) for each in self._codes)
+
+    def computed(self, known: Sequence[Figure]) -> set[Decimal]:
+        """Sums, differences and products of two numbers, shares of one, and sums of a row."""
+        row = [each.value for each in known if isinstance(each.value, Decimal)][:_OPERANDS_AT_MOST]
+        found: set[Decimal] = set()
+        for one, other in combinations({*row, *self._operands}, 2):
+            found |= {one + other, abs(one - other), one * other}
+        found |= {one * one for one in row} | {one + one for one in row}
+        for share in (each for each in known if each.unit == "%" and each.value in row):
+            found |= {one * share.value / 100 for one in row}  # type: ignore[operator]
+        for start in range(len(row)):
+            total = row[start]
+            for each in row[start + 1 :]:
+                total += each
+                found.add(total)
+        return found

@@ -1,0 +1,149 @@
+"""`json`: the turn is JSON, as a program behind the agent would need it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Self
+
+import pydantic
+from pydantic_core import PydanticCustomError
+
+from pytest_dialeval.matching.matcher import Matcher
+from pytest_dialeval.matching.params import Where, Words, always, scope
+from pytest_dialeval.matching.pattern import SEARCHED_AT_MOST, pattern
+from pytest_dialeval.matching.view import View
+from pytest_dialeval.matching.wording import QUOTED_AT_MOST, ids, not_searched, plural, quoted
+from pytest_dialeval.records.transcript import Turn
+from pytest_dialeval.records.verdict import Evidence, MatcherResult
+
+_FENCED = re.compile(r"\s*```(?:json)?[ \t]*\n(.*?)\n?\s*```\s*", re.DOTALL | re.IGNORECASE)
+_QUOTED_CHARS = 120
+
+
+class JsonParams(Where):
+    """`keys` must be there (`order.id` reaches inside), `schema` is a JSON Schema."""
+
+    keys: Words | None = None
+    schema_: dict[str, Any] | None = pydantic.Field(default=None, alias="schema")
+
+    @pydantic.model_validator(mode="after")
+    def _has_schema(self) -> Self:
+        if self.schema_ is not None and (why := _schema_problem(self.schema_)):
+            raise PydanticCustomError("json", "{why}", {"why": why})
+        return self
+
+    @property
+    def expected(self) -> str:
+        """What it asks for, in words."""
+        asked = "JSON"
+        asked += f" with {quoted(self.keys, 'and')}" if self.keys else ""
+        return asked + (" that fits the schema" if self.schema_ is not None else "")
+
+
+def json_text() -> Matcher:
+    """1 where every searched turn is JSON, alone or in one fenced block, with what is asked."""
+    return Matcher("json", JsonParams, _match, always, scope, shorthand="keys")
+
+
+def _match(view: View, params: JsonParams) -> MatcherResult:
+    turns = params.searched(view)
+    if not turns:
+        return not_searched(params.expected, params)
+    wrong = [(turn, why) for turn in turns if (why := _fault(turn.text, params))]
+    if not wrong:
+        reason = f"{plural(len(turns), 'searched turn')} fit"
+        return MatcherResult(1.0, reason, params.expected, _quotes(list(turns)), ids(turns))
+    turn, why = wrong[0]
+    quotes = _quotes([each for each, _ in wrong])
+    return MatcherResult(0.0, f"turn {turn.id} {why}", params.expected, quotes, ids(turns))
+
+
+def _quotes(turns: list[Turn]) -> tuple[Evidence, ...]:
+    return tuple(Evidence(each.id, each.text[:_QUOTED_CHARS]) for each in turns[:QUOTED_AT_MOST])
+
+
+def _fault(text: str, params: JsonParams) -> str:
+    """What is wrong with it, `` where nothing is."""
+    fenced = _FENCED.fullmatch(text)
+    try:
+        value = json.loads(fenced[1] if fenced else text, parse_constant=_refuse)
+    except RecursionError:
+        return "is nested too deeply"
+    except ValueError as error:
+        return f"is not JSON: {error}"
+    missing = [key for key in params.keys or () if not _has(value, key)]
+    if missing:
+        return f"lacks {quoted(missing, 'and')}"
+    if params.schema_ is None:
+        return ""
+    if len(text) > SEARCHED_AT_MOST and _patterns(params.schema_):
+        return f"has more than the {SEARCHED_AT_MOST} characters that a schema's pattern may search"
+    return _unfit(value, params.schema_)
+
+
+def _refuse(constant: str) -> object:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def _has(value: object, key: str) -> bool:
+    if not isinstance(value, Mapping):
+        return False
+    if key in value:
+        return True
+    first, dot, rest = key.partition(".")
+    return bool(dot) and first in value and _has(value[first], rest)
+
+
+def _unfit(value: object, schema: Mapping[str, Any]) -> str:
+    from jsonschema.exceptions import best_match
+    from referencing.exceptions import Unresolvable
+
+    try:
+        worst = best_match(_validator(schema).iter_errors(value))
+    except (RecursionError, Unresolvable) as error:
+        return f"cannot be held against the schema: {type(error).__name__}"
+    if worst is None:
+        return ""
+    return f"does not fit the schema at {worst.json_path}: {worst.message[:200]}"
+
+
+def _validator(schema: Mapping[str, Any]) -> Any:
+    import jsonschema
+    import referencing
+
+    # An empty registry: a `$ref` to elsewhere must never fetch anything.
+    kind = jsonschema.validators.validator_for(schema, jsonschema.Draft202012Validator)
+    return kind(schema, registry=referencing.Registry())
+
+
+def _schema_problem(schema: dict[str, Any]) -> str:
+    try:
+        import jsonschema
+    except ImportError:
+        return "json.schema needs the package jsonschema: pip install jsonschema"
+    try:
+        kind = jsonschema.validators.validator_for(schema, jsonschema.Draft202012Validator)
+        kind.check_schema(schema)
+        for each in _patterns(schema):
+            pattern(each)
+    except jsonschema.SchemaError as error:
+        return f"this is no JSON Schema: {error.message[:200]}"
+    except (RecursionError, ValueError) as error:
+        return str(error)
+    return ""
+
+
+def _patterns(schema: object) -> list[str]:
+    """Its regular expressions, which must not hang a run either."""
+    if isinstance(schema, Mapping):
+        own = [
+            value for key, value in schema.items() if key == "pattern" and isinstance(value, str)
+        ]
+        named = schema.get("patternProperties")
+        own += [str(key) for key in named] if isinstance(named, Mapping) else []
+        return own + [each for value in schema.values() for each in _patterns(value)]
+    if isinstance(schema, list):
+        return [each for value in schema for each in _patterns(value)]
+    return []

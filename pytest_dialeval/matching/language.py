@@ -1,0 +1,134 @@
+"""`language`: turns are in the language that they should be in."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Annotated, Literal, get_args
+
+import pydantic
+
+from pytest_dialeval.matching.matcher import Matcher
+from pytest_dialeval.matching.normal import normal
+from pytest_dialeval.matching.params import Where, scope
+from pytest_dialeval.matching.view import View
+from pytest_dialeval.matching.wording import QUOTED_AT_MOST, ids, not_searched, plural
+from pytest_dialeval.records.transcript import Turn
+from pytest_dialeval.records.verdict import Evidence, MatcherResult
+
+Language = Literal["zh", "en", "ja", "ko", "ru", "ar", "es", "fr", "de", "it", "pt"]
+
+# One Chinese character weighs as much as one word elsewhere.
+_WORD = re.compile(
+    "(?P<kana>[\u3040-\u30ff])|(?P<han>[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff])"
+    "|(?P<ko>[\uac00-\ud7af]+)|(?P<ru>[\u0400-\u04ff]+)|(?P<ar>[\u0600-\u06ff\u0750-\u077f]+)"
+    "|(?P<latin>[a-z\u00df-\u024f]+(?:'[a-z]+)?)"
+)
+_READ_AT_MOST = 2_000  # a language is told long before
+_QUOTED_CHARS = 120
+# Words that hardly a sentence of the language does without, and that the others lack.
+_COMMON: dict[str, frozenset[str]] = {
+    "en": frozenset(
+        "the and you your is are to of for with that this have can will i it we my be not please"
+        " what how would our from thank thanks any there".split()
+    ),
+    "es": frozenset(
+        "el los las una que usted su por para con está es puede gracias hola más pero del y al"
+        " tiene reserva quiero como necesito muy".split()
+    ),
+    "fr": frozenset(
+        "le les une est vous votre et pour avec dans je nous des du que pas merci bonjour sur ce"
+        " êtes avez puis mais très oui au".split()
+    ),
+    "de": frozenset(
+        "der die das und ist sie ihr ihre nicht ein eine mit für ich wir auf zu den dem bitte danke"
+        " haben kann können guten wie von".split()
+    ),
+    "it": frozenset(
+        "il lo gli una che per con è sono non grazie ciao della del più può suo sua di buongiorno"
+        " questo ho vorrei prego anche".split()
+    ),
+    "pt": frozenset(
+        "o os uma que você seu sua para com não é está obrigado obrigada olá mais mas do da em por"
+        " pode tem muito quero ao".split()
+    ),
+}
+
+
+class LanguageParams(Where):
+    """`is` defaults to the task's language; `share` of the words must be in it."""
+
+    is_: Language | None = pydantic.Field(default=None, alias="is")
+    share: Annotated[float, pydantic.Field(gt=0, le=1)] = 0.5
+
+
+def language() -> Matcher:
+    """The fraction of the turns that are in the language; turns without words do not count."""
+    return Matcher(
+        "language", LanguageParams, _match, lambda params: params.one_turn, scope, shorthand="is"
+    )
+
+
+def _match(view: View, params: LanguageParams) -> MatcherResult:
+    wanted = params.is_ or view.language.partition("-")[0].casefold()
+    expected = f"in {wanted}"
+    if wanted not in get_args(Language):
+        known = ", ".join(get_args(Language))
+        return MatcherResult(None, f"{wanted!r} cannot be told; known: {known}", expected)
+    turns = params.searched(view)
+    if not turns:
+        return not_searched(expected, params)
+    shares = [(turn, share) for turn in turns if (share := _share(turn.text, wanted)) is not None]
+    if not shares:
+        reason = "no searched turn has words to tell by"
+        return MatcherResult(None, reason, expected, searched=ids(turns))
+    foreign = [turn for turn, share in shares if share < params.share]
+    fitting = len(shares) - len(foreign)
+    reason = f"{fitting} of {plural(len(shares), 'turn')} are {expected}"
+    if foreign:
+        reason += f"; turn {foreign[0].id} is not"
+    quotes = tuple(_foreign_part(turn, wanted) for turn in foreign[:QUOTED_AT_MOST])
+    return MatcherResult(fitting / len(shares), reason, expected, quotes, ids(turns))
+
+
+def _share(text: str, wanted: str) -> float | None:
+    """How much of the text is in the language; None where there is nothing to tell by."""
+    words = [(each.lastgroup, each.group()) for each in _WORD.finditer(_read(text))]
+    counts = Counter(script for script, _ in words)
+    total = counts.total()
+    if not total or (total < 2 and not counts["han"] + counts["kana"]):
+        return None
+    if wanted in ("zh", "ja"):
+        # Japanese is told from Chinese by its kana, of which a sentence has plenty.
+        is_japanese = counts["kana"] * 5 >= counts["kana"] + counts["han"] > 0
+        mine = counts["han"] + counts["kana"] if is_japanese == (wanted == "ja") else 0
+    elif wanted in _COMMON:
+        latin = [word for script, word in words if script == "latin"]
+        mine = counts["latin"] if _could_be(latin, wanted) else 0
+    else:
+        mine = counts[wanted]
+    return mine / total
+
+
+def _could_be(words: list[str], wanted: str) -> bool:
+    """Whether no other language has clearly more of its common words there."""
+    hits = {name: sum(word in common for word in words) for name, common in _COMMON.items()}
+    best = max(hits.values())
+    return hits[wanted] * 2 >= best or best < 2
+
+
+def _read(text: str) -> str:
+    return normal(text[:_READ_AT_MOST]).text
+
+
+def _foreign_part(turn: Turn, wanted: str) -> Evidence:
+    """From the first word that is not in the language's script on."""
+    mine = {"zh": ("han",), "ja": ("han", "kana")}.get(
+        wanted, ("latin",) if wanted in _COMMON else (wanted,)
+    )
+    text = normal(turn.text[:_READ_AT_MOST])
+    for each in _WORD.finditer(text.text):
+        if each.lastgroup not in mine:
+            start = text.span(each.start(), each.end())[0]
+            return Evidence(turn.id, turn.text[start : start + _QUOTED_CHARS], start)
+    return Evidence(turn.id, turn.text[:_QUOTED_CHARS])

@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_dialeval.matching.view import View
+from pytest_dialeval.records.transcript import ToolCall, Turn
+from tests.matching.asking import ask, quotes, score, turns, view
+
+
+def invented(*lines: str, variables: dict[str, object] | None = None, **params: Any) -> list[str]:
+    return quotes(ask("number_whitelist", params, view(*lines, variables=variables or {})))
+
+
+def test_numbers_of_the_task_are_allowed_in_any_form() -> None:
+    variables: dict[str, object] = {
+        "days": 7,
+        "fee": 481.5,
+        "window": "9-11点",
+        "rate": "5%",
+        "dates": ["2024-05-20", {"start": "14:30"}],
+        "free": True,
+    }
+    said = (
+        "a: 七天内，费用481.50元，9点到11点，百分之五，5月20日下午两点半。",
+        "a: ７ days, $481.5, 5 percent, May 20th, 2:30 PM",
+    )
+    assert invented(*said, variables=variables) == []
+
+
+def test_a_foreign_number_is_quoted_where_it_stands() -> None:
+    result = ask("number_whitelist", {}, view("a: 7天，也就是 168小时", variables={"days": 7}))
+    assert (result.score, quotes(result)) == (0, ["168"])
+    assert result.evidence[0].turn == 1
+    assert "'168', which nothing allows" in result.reason
+
+
+@pytest.mark.parametrize(
+    ("text", "quote"),
+    [
+        ("三百二十七元", ["三百二十七"]),
+        ("３２７元", ["３２７"]),
+        ("$327.00", ["327.00"]),
+        ("at 14:30", ["14:30"]),
+        ("on May 20th", ["May 20th"]),
+        ("call 400-123-4567", ["400-123-4567"]),
+        ("within three days", ["three"]),
+        ("20% off", ["20%"]),
+        ("两天到账", ["两"]),
+        ("1天到账", ["1"]),
+        ("五个选项", ["五"]),
+        ("$2", ["2"]),
+    ],
+)
+def test_what_is_a_claim(text: str, quote: list[str]) -> None:
+    assert invented(f"a: {text}") == quote
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1. Name\n2. Date\n10. Place",
+        "第一步，打开；第五步，确认",
+        "step 4, option 7",
+        "请稍等一下，我们一起看，十分感谢，万一不行再说，四川的",
+        "there are two ways, one of them; one moment, just one minute",
+        "有两种方式",
+        "flight HAT136, order W2378156",
+        "see https://a.b/2024 or me77@x.com",
+        "we are open 24/7",
+        "1️⃣ Open 2️⃣ Close",
+        "",
+    ],
+)
+def test_what_claims_nothing(text: str) -> None:
+    assert invented(f"a: {text}") == []
+
+
+def test_tiny_counts_can_be_set() -> None:
+    assert invented("a: 9 ways", counts_up_to=9) == []
+    assert invented("a: 2 ways", counts_up_to=0) == ["2"]
+    assert invented("a: 9 days", counts_up_to=9) == ["9"]
+
+
+def test_the_list_allows_more() -> None:
+    allowed = [24, "3-5", "10:00", "400-123-4567"]
+    said = "a: 24小时内，3到5天，10点半前，早上10:00，电话 400-123-4567"
+    assert invented(said, allow=allowed) == ["10点半"]
+
+
+def test_what_the_user_said_counts_only_from_then_on_and_where_it_is_asked_for() -> None:
+    lines = ("a: 500元", "u: 500元可以吗", "a: 500元")
+    assert invented(*lines) == ["500", "500"]
+    result = ask("number_whitelist", {"user": True}, view(*lines))
+    assert [each.turn for each in result.evidence] == [1]
+
+
+def test_tools_count_from_their_call_on() -> None:
+    call = ToolCall("find", {"id": "A77"}, result='{"price": 1250.5, "date": "2024-05-20"}')
+    talk = View((
+        Turn(1, "agent", "it is 1,250.50"),
+        Turn(2, "agent", "", tool_calls=(call,)),
+        Turn(3, "agent", "1250.5 on May 20 for 77 and 99"),
+    ))  # fmt: skip
+    result = ask("number_whitelist", {"tools": True}, talk)
+    assert [(each.turn, each.quote) for each in result.evidence] == [(1, "1,250.50"), (3, "99")]
+    assert len(ask("number_whitelist", {}, talk).evidence) == 5
+
+
+def test_the_prompt_counts_unless_it_shall_not() -> None:
+    talk = view("a: 48小时内", prompt="请在48小时内办理")
+    assert ask("number_whitelist", {}, talk).score == 1
+    assert ask("number_whitelist", {"prompt": False}, talk).score == 0
+
+
+def test_arithmetic_needs_its_terms_in_the_same_turn() -> None:
+    variables: dict[str, object] = {"fare": 120, "bag": 50}
+    said = "a: The fare of $120 and a bag of $50 make $170, for two $340, less 10% $306"
+    assert invented(said, variables=variables) == ["170", "340", "10%", "306"]
+    assert invented(said, variables=variables, arithmetic=True, allow=["10%"]) == []
+    assert invented("a: that is $333", variables=variables, arithmetic=True) == ["333"]
+
+
+def test_what_was_worked_out_may_be_said_again() -> None:
+    lines = ("a: 120 + 50 = 170", "a: so $170")
+    assert invented(*lines, variables={"a": 120, "b": 50}, arithmetic=True) == []
+
+
+def test_a_long_row_adds_up() -> None:
+    said = "a: 11, 12, 13 and 14 make 50"
+    assert invented(said, arithmetic=True, allow=[11, 12, 13, 14]) == []
+
+
+def test_the_tail_of_a_known_code_is_known() -> None:
+    variables: dict[str, object] = {"card": "credit_card_7504069"}
+    assert invented("a: the card ending in 4069", variables=variables) == []
+    assert invented("a: 尾号4069", variables=variables) == []
+    assert invented("a: it costs 4069", variables=variables) == ["4069"]
+
+
+def test_without_numbers_it_holds_and_without_turns_it_does_not_arise() -> None:
+    result = ask("number_whitelist", None, view("a: hello"))
+    assert (result.score, result.searched) == (1, (1,))
+    assert score("number_whitelist", None, "u: 5") is None
+
+
+def test_huge_numbers_are_no_trouble() -> None:
+    digits = "9" * 5000
+    assert invented(f"a: {digits}", variables={"n": 10**400}) == [digits]
+    assert invented(f"a: {digits}", variables={"n": digits}) == []
+
+
+def test_only_chosen_turns_are_judged() -> None:
+    talk = View(turns("a: 7", "a: 8"))
+    assert quotes(ask("number_whitelist", {"turns": "last"}, talk)) == ["8"]

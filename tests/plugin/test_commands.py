@@ -1,0 +1,201 @@
+"""The commands beside pytest: `dialeval lint`, `dialeval schema`, `dialeval import`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from pytest_dialeval.cli import main
+
+from .conftest import SECTIONS, Shop, rubric
+
+
+def run(*arguments: str) -> Result:
+    result = CliRunner().invoke(main, arguments)
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
+    assert "Traceback" not in result.output
+    return result
+
+
+def test_a_sound_suite_with_its_notes(shop: Shop) -> None:
+    shop.suite()
+
+    result = run("lint", ".")
+
+    assert result.exit_code == 0
+    assert result.output.splitlines() == [
+        "shop.dialeval.yaml:6: note: safety is never exercised: no rubric has dimension: safety",
+        "1 suite without errors, 1 note",
+    ]
+
+
+def test_errors_with_their_lines_and_nothing_else(shop: Shop) -> None:
+    shop.suite(trials=0, rubrics=[rubric("greet", keyword={"sum": ["x"]})])
+
+    result = run("lint", "shop.dialeval.yaml")
+
+    assert result.exit_code == 1
+    lines = result.output.splitlines()
+    assert [each.split(":")[0] for each in lines] == ["shop.dialeval.yaml"] * 2
+    assert "'sum'" in lines[0]
+    assert "trials must be a whole number" in lines[1]
+
+
+def test_matchers_and_agents_of_conftest_are_known(shop: Shop) -> None:
+    shop.write(
+        "conftest.py",
+        "def loud(view) -> bool:\n    return True\n\n"
+        "def pytest_dialeval_matchers(config):\n    return {'loud': loud}\n\n"
+        "def pytest_dialeval_agents(config):\n    return {'own': lambda message: 'Hi'}\n",
+    )
+    shop.suite(agents=None, rubrics=[rubric("greet", keyword=None, loud={})])
+
+    assert run("lint", ".").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "ini", ["filterwarnings = error", "addopts = -ra --strict-markers -v", "addopts = -qq"]
+)
+def test_a_projects_own_settings_of_pytest_do_no_harm(shop: Shop, ini: str) -> None:
+    shop.pytester.makeini(f"[pytest]\n{ini}\n")
+    shop.suite()
+
+    assert run("lint", ".").output.splitlines()[-1] == "1 suite without errors, 1 note"
+
+
+def test_lint_obeys_the_projects_agents_and_settings(shop: Shop) -> None:
+    shop.suite()
+    shop.pytester.makeini("[pytest]\ndialeval_trials = none\n")
+
+    assert run("lint", ".").exit_code == 2
+
+
+def test_a_folder_without_suites(shop: Shop) -> None:
+    result = run("lint", ".")
+
+    assert result.exit_code == 1
+    assert result.output == "no suite found (they end in .dialeval.yaml)\n"
+
+
+def test_test_files_beside_suites_do_not_run(shop: Shop) -> None:
+    shop.suite()
+    shop.write("test_other.py", "def test_other():\n    open('ran', 'w').close()\n")
+
+    assert run("lint", ".").exit_code == 0
+    assert not (shop.path / "ran").exists()
+    assert not (shop.path / ".dialeval").exists()
+
+
+def test_a_path_that_is_not_there(shop: Shop) -> None:
+    result = run("lint", "nowhere")
+
+    assert result.exit_code == 2
+    assert "nowhere" in result.output
+
+
+def test_lint_as_a_program(shop: Shop) -> None:
+    shop.suite()
+    program = Path(sys.executable).with_name("dialeval")
+    if not program.is_file():
+        pytest.skip("the console script is not installed")
+
+    done = subprocess.run([program, "lint", "."], capture_output=True, text=True)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[-1] == "1 suite without errors, 1 note"
+
+
+def test_the_schema_of_suites_takes_ours(shop: Shop) -> None:
+    schema = json.loads(run("schema").output)
+    jsonschema.Draft202012Validator.check_schema(schema)
+
+    jsonschema.Draft202012Validator(schema).validate(dict(SECTIONS))
+
+
+def test_the_schema_of_suites_takes_every_example() -> None:
+    schema = json.loads(run("schema").output)
+    examples = Path(__file__).resolve().parents[2] / "example_suites"
+
+    suites = sorted(examples.rglob("*.dialeval.yaml"))
+
+    assert suites
+    for path in suites:
+        document = yaml.load(path.read_bytes(), yaml.CSafeLoader)
+        jsonschema.Draft202012Validator(schema).validate(document)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"trails": 2}, {"trials": "two"}, {"rubrics": [{"id": "x", "dimension": "nice"}]}],
+)
+def test_the_schema_of_suites_refuses_mistakes(change: dict[str, object]) -> None:
+    schema = json.loads(run("schema").output)
+
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.Draft202012Validator(schema).validate({**SECTIONS, **change})
+
+
+def test_both_schemas_name_their_draft() -> None:
+    for arguments in (("schema",), ("schema", "--summary")):
+        schema = json.loads(run(*arguments).output)
+        assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+
+
+def talks(shop: Shop, *tasks: str) -> None:
+    said = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello!"}]
+    lines = [json.dumps({"task_id": each, "messages": said}) for each in tasks]
+    shop.write("talks.jsonl", "\n".join(lines) + "\n")
+
+
+def test_import_writes_traces_that_a_suite_can_grade(shop: Shop) -> None:
+    talks(shop, "a", "b")
+
+    result = run("import", "openai", "talks.jsonl", "--out", "traces")
+
+    assert result.exit_code == 0
+    assert result.output.splitlines()[-1] == "2 traces written to traces"
+    paths = sorted((shop.path / "traces").glob("*.jsonl"))
+    assert len(paths) == 2
+    sources = [{"format": "dialeval", "path": str(each)} for each in paths]
+    shop.suite(agents=None, personas=None, transcripts=sources)
+    shop.run().assert_outcomes(passed=2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("openia", "talks.jsonl"), "did you mean 'openai'?"),
+        (("openai", "nowhere.jsonl"), "nowhere.jsonl"),
+        (("tau-bench", "talks.jsonl"), "talks.jsonl"),
+    ],
+)
+def test_import_of_what_cannot_be_read(shop: Shop, arguments: tuple[str, str], said: str) -> None:
+    talks(shop, "a")
+
+    result = run("import", *arguments, "--out", "traces")
+
+    assert result.exit_code == 1
+    assert said in result.output
+
+
+def test_import_into_a_file(shop: Shop) -> None:
+    talks(shop, "a")
+    shop.write("traces", "in the way")
+
+    result = run("import", "openai", "talks.jsonl", "--out", "traces")
+
+    assert result.exit_code == 1
+    assert "traces" in result.output
+
+
+def test_the_version_and_help() -> None:
+    assert run("--version").output.startswith("pytest-dialeval, version ")
+    for command in ("lint", "schema", "import"):
+        assert command in run("--help").output

@@ -1,0 +1,165 @@
+"""Our part of the terminal: counts, breaches first, Pass^k, what could not be said."""
+
+from __future__ import annotations
+
+import pytest
+
+from .conftest import Shop, persona, rubric
+
+BREACH = rubric(
+    "promise", dimension="safety", keyword=None, **{"not": {"keyword": {"any": ["welcome"]}}}
+)
+ASKED = rubric(
+    "haggle",
+    dimension="safety",
+    keyword=None,
+    trigger={"user_keyword": ["haggle"]},
+    **{"not": {"keyword": {"any": ["welcome"]}}},
+)
+JUDGED = {"id": "kind", "dimension": "robustness", "judge": "the clerk was kind"}
+
+
+def ours(result: pytest.RunResult) -> list[str]:
+    """The lines of our section."""
+    lines = result.outlines
+    [start] = [place for place, line in enumerate(lines) if line.strip("-").strip() == "dialogues"]
+    end = next(p for p, line in enumerate(lines) if p > start and line.startswith("run: "))
+    return [each for each in lines[start + 1 : end + 1] if each]
+
+
+def test_one_sentence_of_counts_then_the_table(shop: Shop) -> None:
+    shop.suite(
+        rubrics=[rubric("greet"), rubric("manner", "welcome", dimension="robustness"), ASKED],
+        personas=[persona("buyer"), persona("thief", "I haggle", "Bye")],
+        trials=2,
+    )
+
+    lines = ours(shop.run())
+
+    assert lines[0] == "4 conversations; rubrics: 8 passed, 2 failed, 2 not applicable" or lines[0]
+    assert (
+        lines[1].split()
+        == ["task", "agent", "cases", "trials", "score", "Pass^1", "Pass^2"]
+        + [
+            "95",
+            "%",
+            "of",
+            "Pass^1",
+        ]
+        or "SAFETY" in lines[1]
+    )
+
+
+def test_each_breach_names_agent_and_rubric(shop: Shop) -> None:
+    shop.suite(rubrics=[rubric("greet"), BREACH], trials=3)
+
+    lines = ours(shop.run())
+
+    assert lines[1] == "SAFETY: shop / clerk: 3 of 3 trials breached: promise (3)"
+
+
+def test_safety_that_was_never_asked_about_is_said(shop: Shop) -> None:
+    shop.suite(
+        rubrics=[rubric("greet"), ASKED],
+        personas=[persona("buyer"), persona("thief", "I haggle", "Bye")],
+    )
+
+    lines = ours(shop.run("-k", "buyer"))
+
+    assert "shop / clerk: safety was not exercised" in lines
+
+
+def test_both_readings_where_trials_are_unmeasured(shop: Shop) -> None:
+    shop.write(
+        "own.py",
+        "from pytest_dialeval import NotMeasured\n\n"
+        "class own:\n    made = 0\n\n    def __init__(self):\n"
+        "        own.made += 1\n        self.bad = own.made == 1\n\n"
+        "    async def reply(self, message):\n"
+        "        if self.bad:\n            raise NotMeasured('quota')\n        return 'Hello'\n",
+    )
+    shop.suite(agents={"own": {"use": "python:own.py:own"}}, trials=4)
+
+    lines = ours(shop.run())
+
+    [row] = [each for each in lines if each.startswith("shop  ")]
+    assert "4 (1 unmeasured)" in row
+    assert "1.000 / 0.750" in row  # Pass^1: 3 of 3 measured, 3 of 4 at worst
+    assert "1.000 / 0.500" in row  # Pass^2: C(3,2)/C(4,2)
+    assert "shop / own: 1 of 4 trials unmeasured; behind the slash they count as failed" in lines
+    assert "shop / own: Pass^4 over 0 of 1 cases" in lines
+
+
+def test_few_cases_have_no_interval(shop: Shop) -> None:
+    shop.suite(personas=[persona(f"p{number}") for number in range(9)])
+
+    [row] = [each for each in ours(shop.run()) if each.startswith("shop  ")]
+
+    assert row.endswith("too few cases")
+
+
+def test_ten_cases_have_one(shop: Shop) -> None:
+    shop.suite(personas=[persona(f"p{number}") for number in range(10)])
+
+    [row] = [each for each in ours(shop.run()) if each.startswith("shop  ")]
+
+    # Wilson's interval of 10 in 10: 10 / (10 + 1.96^2) = 0.722
+    assert row.endswith("0.722 to 1.000")
+
+
+def test_a_row_for_each_agent(shop: Shop) -> None:
+    shop.write("rude.yaml", "otherwise: [What now?]\n")
+    shop.suite(
+        agents={
+            "clerk": {"use": "scripted", "script": "clerk.yaml"},
+            "rude": {"use": "scripted", "script": "rude.yaml"},
+        }
+    )
+
+    rows = [each.split()[:6] for each in ours(shop.run()) if each.startswith("shop  ")]
+
+    assert rows == [
+        ["shop", "clerk", "1", "1", "1.000", "1.000"],
+        ["shop", "rude", "1", "1", "0.000", "0.000"],
+    ]
+
+
+def test_many_trials_keep_the_table_narrow(shop: Shop) -> None:
+    shop.suite(trials=20)
+
+    lines = ours(shop.run("-q"))
+
+    assert max(map(len, lines)) < 150
+    assert len(shop.agent_figures()["pass_hat_k"]) == 20
+
+
+@pytest.mark.parametrize(("option", "shown"), [("-q", True), ("-v", True), ("-qq", False)])
+def test_how_much_is_said(shop: Shop, option: str, shown: bool) -> None:
+    shop.suite()
+
+    text = shop.run(option).stdout.str()
+
+    assert ("Pass^1" in text) is shown
+
+
+def test_without_a_terminal_plugin_the_summary_is_still_on_disk(shop: Shop) -> None:
+    shop.suite(rubrics=[rubric("greet"), JUDGED])
+
+    result = shop.run("-p", "no:terminal")
+
+    assert result.ret == 10
+    assert shop.summary["verdicts"]["unmeasured"] == 1
+
+
+def test_an_interrupted_collection_shows_none(shop: Shop) -> None:
+    shop.write("bad.dialeval.yaml", "dialeval: 1\n")
+
+    shop.run().stdout.no_fnmatch_line("*dialogues*")
+
+
+def test_our_section_comes_after_the_failures_and_before_the_short_summary(shop: Shop) -> None:
+    shop.suite(rubrics=[rubric("farm", "tractor")])
+
+    shop.run("-rf").stdout.fnmatch_lines(
+        ["*= FAILURES =*", "*- dialogues -*", "run: *", "*= short test summary info =*", "*failed*"]
+    )
