@@ -109,18 +109,17 @@ class Grounds:
         """Whether a longer code that was met ends so."""
         return any(each.endswith(digits) for each in self._codes)
 
-    def computed(self, known: Sequence[Figure]) -> set[Decimal]:
+    def computed(self, known: Sequence[Figure]) -> set[Decimal | None]:
         """Sums, differences and products of two numbers, shares of one, and sums of a row."""
         row = [each.value for each in known if isinstance(each.value, Decimal)][:_OPERANDS_AT_MOST]
-        found: set[Decimal] = set()
+        found: set[Decimal | None] = {each for one in row for each in (one * one, one + one)}
         for one, other in combinations({*row, *self._operands}, 2):
-            found |= {one + other, abs(one - other), one * other}
-        found |= {one * one for one in row} | {one + one for one in row}
-        for share in (each for each in known if each.unit == "%" and each.value in row):
-            found |= {one * share.value / 100 for one in row}  # type: ignore[operator]
-        for start in range(len(row)):
-            total = row[start]
+            found |= {abs(one + other), abs(one - other), abs(one * other)}
+        for share in (each.value for each in known if each.unit == "%"):
+            if isinstance(share, Decimal):
+                found |= {abs(one * (all_ + share)) / 100 for one in row for all_ in (-100, 0, 100)}
+        for start, total in enumerate(row):
             for each in row[start + 1 :]:
                 total += each
-                found.add(total)
+                found.add(abs(total))
         return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 
 import pydantic
 
@@ -90,22 +91,28 @@ def _invented(turn: Turn, grounds: Grounds, params: NumberWhitelistParams) -> li
         if not grounds.hold(each) and not _is_known_tail(text.text, each, grounds)
     ]
     if foreign and params.arithmetic:
-        foreign = _not_computed(foreign, said, grounds)
+        stated = [each for each in figures(turn.text) if not each.label]
+        foreign = _not_computed(foreign, stated, grounds)
     return [evidence(turn, text, Place(each.start, each.end)) for each in foreign]
 
 
-def _not_computed(foreign: list[Figure], said: Sequence[Figure], grounds: Grounds) -> list[Figure]:
+def _not_computed(
+    foreign: list[Figure], stated: Sequence[Figure], grounds: Grounds
+) -> list[Figure]:
     """What cannot be computed from the numbers of the same turn, in as many steps as it takes."""
     while foreign:
-        known = [each for each in said if each not in foreign]
-        computed = grounds.computed(known)
-        left = [each for each in foreign if each.kind != "number" or each.value not in computed]
-        if len(left) == len(foreign):
+        computed = grounds.computed([each for each in stated if each not in foreign])
+        found = [each for each in foreign if _size(each) in computed]
+        if not found:
             break
         # What was once worked out may be said again.
-        grounds.add_figures(each for each in foreign if each not in left)
-        foreign = left
+        grounds.add_figures(found)
+        foreign = [each for each in foreign if each not in found]
     return foreign
+
+
+def _size(figure: Figure) -> Decimal | None:
+    return abs(figure.value) if isinstance(figure.value, Decimal) else None
 
 
 def _is_known_tail(text: str, figure: Figure, grounds: Grounds) -> bool:

@@ -113,8 +113,8 @@ class Phrase:
 @lru_cache(maxsize=4096)
 def phrase(written: str) -> Phrase:
     """The phrase, ready to be looked for."""
-    text = normal(written).text.strip()
-    return Phrase(written, text, numbers(text))
+    trimmed = normal(written).lined.strip()
+    return Phrase(written, normal(trimmed).text, numbers(trimmed))
 
 
 def evidence(turn: Turn, text: Normal, place: Place) -> Evidence:

@@ -35,7 +35,7 @@ class RepetitionParams(Where):
     counting twice; so may `max` others.
     """
 
-    near: Annotated[float, pydantic.Field(gt=0, le=1)] = 0.95
+    near: Annotated[float, pydantic.Field(gt=0, le=1)] = 0.9
     min_chars: Annotated[int, pydantic.Field(ge=0)] = 15
     max: Annotated[int, pydantic.Field(ge=0)] = 0
 

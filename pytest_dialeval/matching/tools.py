@@ -78,7 +78,11 @@ def _match_called(view: View, params: ToolCalledParams) -> MatcherResult:
     if not turns:
         return not_searched(params.expected, params)
     calls = [(call, found) for call, found in _calls(turns) if call.name == params.name]
-    fitting = [found for call, found in calls if _contains(call.arguments, params.arguments)]
+    fitting = [
+        found
+        for call, found in calls
+        if not params.arguments or _contains(call.arguments, params.arguments)
+    ]
     holds = params.least <= len(fitting) and (params.max is None or len(fitting) <= params.max)
     reason = f"it is called {plural(len(fitting), 'time')}"
     shown = fitting

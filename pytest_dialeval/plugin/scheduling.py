@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from xdist.scheduler import LoadScopeScheduling
+
+from pytest_dialeval.plugin.trial_load import TrialLoad
 
 if TYPE_CHECKING:
     from xdist.workermanage import WorkerController
@@ -42,13 +43,7 @@ class TrialScheduling:
         self._inner.schedule()
 
     def _exchange(self) -> None:
-        collection = next(iter(self._collections.values()), ())
-        plan = self._plan()
-        if plan is not None and plan.refusal:
-            raise pytest.UsageError(plan.refusal)
-        trials = {each: each.rpartition("::")[0] for each in collection if SUFFIX in each}
-        for source in plan.sources if plan is not None else ():
-            trials.update(source.items)
+        trials = self._trials()
         if not trials:
             return
         mode = self._config.getoption("dist")
@@ -59,11 +54,22 @@ class TrialScheduling:
             )
         if mode not in WHOLE:
             nodes = self._inner.nodes
-            self._inner = GroupScheduling(self._config, self._log, trials)
+            self._inner = TrialLoad(self._config, _grouping(trials, mode))
             for node in nodes:
                 self._inner.add_node(node)
             for node, items in self._collections.items():
                 self._inner.add_node_collection(node, items)
+
+    def _trials(self) -> dict[str, str]:
+        """Node id -> trial, of dialogue items."""
+        collection = next(iter(self._collections.values()), ())
+        found = {each: each.rpartition("::")[0] for each in collection if SUFFIX in each}
+        plan = self._plan()
+        if plan is not None and plan.refusal:
+            raise pytest.UsageError(plan.refusal)
+        for source in plan.sources if plan is not None else ():
+            found.update(source.items)
+        return found
 
     def _plan(self) -> Plan | None:
         """What the workers say that they collected; None where they have no dialogue items."""
@@ -75,22 +81,15 @@ class TrialScheduling:
         return read_plan(path)
 
 
-class GroupScheduling(LoadScopeScheduling):  # type: ignore[misc,unused-ignore]
-    """A trial is one unit of work, a marked xdist group one, and any other test one."""
+def _grouping(trials: dict[str, str], mode: str) -> Callable[[str], str | None]:
+    """What a test belongs to: its trial, its marked group under loadgroup, or nothing."""
 
-    def __init__(self, config: pytest.Config, log: Any, trials: Mapping[str, str]) -> None:
-        super().__init__(config, log)
-        self._trials = trials
+    def group(nodeid: str) -> str | None:
+        if nodeid in trials:
+            return f"trial {trials[nodeid]}"
+        _, at, name = nodeid.rpartition("@")
+        # xdist writes `@group` behind the id; an @ inside of brackets is a parameter's.
+        marked = bool(at) and mode == "loadgroup" and "]" not in name
+        return f"group {name}" if marked else None
 
-    def _reschedule(self, node: WorkerController) -> None:
-        # Two workers lost at once: a replacement may be asked for before it has collected.
-        if node in self.registered_collections:
-            super()._reschedule(node)
-
-    def _split_scope(self, nodeid: str) -> str:
-        if nodeid in self._trials:
-            return self._trials[nodeid]
-        _, at, group = nodeid.rpartition("@")
-        if at and self.config.getoption("dist") == "loadgroup" and "]" not in group:
-            return group
-        return nodeid
+    return group

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from hypothesis import settings
+
 from pytest_dialeval.matching.catalogue import (
     builtin_matchers,
     compile_spec,
@@ -16,6 +18,8 @@ from pytest_dialeval.records.transcript import ToolCall, Turn
 from pytest_dialeval.records.verdict import MatcherResult
 
 MATCHERS = builtin_matchers()
+unhurried = settings(deadline=None, max_examples=3000)  # the machine may be busy
+few = settings(deadline=None, max_examples=1500)
 
 
 def turns(*lines: str) -> tuple[Turn, ...]:

@@ -14,7 +14,7 @@ from pytest_dialeval.matching.view import View
 from pytest_dialeval.records.rubric import Trigger
 from pytest_dialeval.records.text import clean
 from pytest_dialeval.records.transcript import ToolCall, Turn
-from tests.matching.asking import MATCHERS
+from tests.matching.asking import MATCHERS, few
 
 ASKED: list[tuple[str, Any]] = [
     ("keyword", {"any": ["免费", "refund", 327, "3天", "ß"], "by": "any"}),
@@ -38,10 +38,12 @@ ASKED: list[tuple[str, Any]] = [
 CHECKS = [compile_spec(spec_of(name, value, MATCHERS), MATCHERS) for name, value in ASKED]
 
 PIECES = st.sampled_from(
-    "退款 不能 保证 您好，免费 3天 三百二十七 $1,327.00 5% May 20, 2024 14:30 refund can't no ß İ \u0301 "
-    "\u200b \u202b \u2011 {name} [Your Name] 1. \n ``` 👍🏽 ①⁴ HAT136 百分之 万 点 分之 ﷺ a b . -".split(
-        " "
-    )
+    [
+        *"退款 不能 保证 您好，免费 3天 三百二十七 $1,327.00 5% May 20, 2024 14:30".split(),
+        *"refund can't no".split(),
+        *"百分之 万 点 分之 HAT136 {name} 1. ``` a b . - ß İ ﷺ ①⁴ 👍🏽".split(),
+        *("\u0301", "\u200b", "\u202b", "\u2011", "\n", " ", "[Your Name]"),
+    ]
 )
 TEXTS = st.one_of(
     st.lists(PIECES, max_size=8).map("".join),
@@ -86,6 +88,7 @@ def views(draw: st.DrawFn) -> View:
 @pytest.mark.parametrize(
     "check", CHECKS, ids=[f"{name}-{at}" for at, (name, _) in enumerate(ASKED)]
 )
+@few
 @given(view=views())
 def test_no_text_confuses_a_matcher(check: Any, view: View) -> None:
     result = check(view)
@@ -99,6 +102,7 @@ def test_no_text_confuses_a_matcher(check: Any, view: View) -> None:
     assert check(view) == result
 
 
+@few
 @given(views())
 def test_no_text_confuses_a_trigger(view: View) -> None:
     ids = {turn.id for turn in view.turns} | {None}

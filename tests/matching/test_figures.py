@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from pytest_dialeval.matching.figures import figures, numbers
 from pytest_dialeval.matching.normal import normal
+from tests.matching.asking import unhurried
 
 
 def read(text: str) -> list[object]:
@@ -100,6 +101,7 @@ def test_a_date_in_words_gives_its_numbers_but_another_does_not() -> None:
     assert [each.value for each in numbers("May 20, 2024 and 2024-05-21")] == [20, 2024]
 
 
+@unhurried
 @given(st.integers(0, 10**15), st.integers(0, 99))
 def test_reads_what_is_written_in_figures(whole: int, cents: int) -> None:
     value = Decimal(f"{whole}.{cents:02}")
@@ -109,6 +111,7 @@ def test_reads_what_is_written_in_figures(whole: int, cents: int) -> None:
     assert read(f"共{wide}个") == [whole]
 
 
+@unhurried
 @given(st.text(max_size=60))
 def test_figures_stand_apart_in_order(text: str) -> None:
     reached = 0
@@ -122,5 +125,5 @@ def test_figures_stand_apart_in_order(text: str) -> None:
 )
 def test_long_texts_take_linear_time(unit: str) -> None:
     start = time.perf_counter()
-    figures(unit * (200_000 // len(unit)))
-    assert time.perf_counter() - start < 10
+    figures(unit * (100_000 // len(unit)))
+    assert time.perf_counter() - start < 5

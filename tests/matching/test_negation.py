@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from pytest_dialeval.matching.negation import is_negated
 from pytest_dialeval.matching.normal import normal
+from tests.matching.asking import unhurried
 
 DENIED_ZH = """
 不能保证退款
@@ -133,6 +134,7 @@ def test_a_line_break_ends_the_clause() -> None:
     assert not denied("不能取消\n保证退款", "保证退款")
 
 
+@unhurried
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_any_text_can_be_asked_about(before: str, after: str) -> None:
     place = normal(f"{before}退款{after}")

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_dialeval.matching.normal import _by_cluster, normal, typed
+from tests.matching.asking import unhurried
 
 TRICKY = st.text(
     alphabet=st.one_of(
@@ -67,6 +68,7 @@ def test_a_line_break_stays_known() -> None:
     assert (place.text, place.lined) == ("a b c", "a\nb c")
 
 
+@unhurried
 @given(TRICKY)
 def test_every_place_leads_back_into_the_original(written: str) -> None:
     place = normal(written)
@@ -78,6 +80,7 @@ def test_every_place_leads_back_into_the_original(written: str) -> None:
         reached = start
 
 
+@unhurried
 @given(TRICKY)
 def test_what_stands_at_a_place_folds_to_what_is_there(written: str) -> None:
     place = normal(written)
@@ -87,17 +90,20 @@ def test_what_stands_at_a_place_folds_to_what_is_there(written: str) -> None:
         assert char in normal(quote).text
 
 
+@unhurried
 @given(TRICKY)
 def test_folding_again_changes_nothing(written: str) -> None:
-    once = normal(written).text
-    assert normal(once).text == once
+    once = normal(written).lined
+    assert normal(once).lined == once
 
 
+@unhurried
 @given(TRICKY)
 def test_the_quick_way_and_the_long_way_agree(written: str) -> None:
     assert normal(written).lined == _by_cluster(written)[0]
 
 
+@unhurried
 @given(st.text(alphabet="ab \n\t", max_size=30))
 def test_they_agree_on_the_way_back_of_plain_text(written: str) -> None:
     place = normal(written)
@@ -106,6 +112,7 @@ def test_they_agree_on_the_way_back_of_plain_text(written: str) -> None:
     assert spans == list(zip(starts, ends, strict=True))
 
 
+@unhurried
 @given(TRICKY)
 def test_typed_keeps_every_place(written: str) -> None:
     assert len(typed(written)) == len(written)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_dialeval.matching.numerals import read_chinese, read_english
+from tests.matching.asking import unhurried
 
 
 def chinese(number: int) -> str:
@@ -65,11 +66,13 @@ def test_refuses_what_is_no_number(written: str) -> None:
     assert read_chinese(written) is None
 
 
+@unhurried
 @given(st.integers(0, 10**12 - 1))
 def test_reads_the_chinese_that_it_would_write(number: int) -> None:
     assert read_chinese(chinese(number)) == number
 
 
+@unhurried
 @given(st.integers(20, 99), st.integers(1, 9))
 def test_reads_english_hundreds(rest: int, hundreds: int) -> None:
     tens = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]

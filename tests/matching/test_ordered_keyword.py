@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_dialeval.matching.order import Spot, in_order
-from tests.matching.asking import ask, quotes, score, view
+from tests.matching.asking import ask, quotes, score, unhurried, view
 
 
 def test_steps_in_order_over_turns() -> None:
@@ -53,6 +53,7 @@ def fits(steps: list[list[tuple[int, int]]], reached: int) -> bool:
     return any(start >= reached and fits(steps[1:], end) for start, end in steps[0])
 
 
+@unhurried
 @given(st.lists(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 4)), max_size=4), max_size=5))
 def test_no_better_choice_exists(drawn: list[list[tuple[int, int]]]) -> None:
     steps = [[(start, start + size) for start, size in step] for step in drawn]

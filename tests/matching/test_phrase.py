@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from pytest_dialeval.matching.normal import normal
 from pytest_dialeval.matching.phrase import first_said, phrase
-from tests.matching.asking import turns
+from tests.matching.asking import turns, unhurried
 
 
 def found(written: str, text: str) -> list[str]:
@@ -71,6 +71,7 @@ def test_the_earliest_word_of_the_earliest_turn_is_first() -> None:
     assert first_said(["three"], turns("a: one")) is None
 
 
+@unhurried
 @given(st.text(max_size=8), st.text(max_size=30), st.text(max_size=30))
 def test_places_stand_in_the_text_apart(written: str, before: str, after: str) -> None:
     text = before + written + after
@@ -85,6 +86,7 @@ def test_places_stand_in_the_text_apart(written: str, before: str, after: str) -
         reached = each.end
 
 
+@unhurried
 @given(
     st.sampled_from(["refund", "免费退款", "3天", "327", "it's", "10-12 days"]),
     st.text(max_size=20),
