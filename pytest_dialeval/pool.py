@@ -18,6 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from pytest_dialeval.conversation.pause import Pause
 from pytest_dialeval.errors import DialevalError, HarnessFault
 from pytest_dialeval.records.run import Graded
 
@@ -76,7 +77,7 @@ class Pool:
         self._queue: deque[_Job] = deque()
         self._live: dict[_Job, asyncio.Task[None]] = {}  # conversations being held
         self._tasks: dict[asyncio.Task[Any], str] = {}
-        self._paused = False
+        self.paused = Pause()
         self._closed = False
         self._deadline = 0.0
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -130,14 +131,14 @@ class Pool:
         return future.result()
 
     def pause(self) -> None:
-        """Begin no conversation until resume(); for debuggers."""
-        self._paused = True
+        """Begin no conversation and take no turn until resume(); for debuggers."""
+        self.paused.begin()
 
     def resume(self) -> None:
-        """Begin again what waits."""
-        self._paused = False
+        """Go on."""
+        self.paused.on = False
         if self._thread is not None:
-            self._send(self._feed)
+            self._send(self._go_on)
 
     def close(self) -> tuple[str, ...]:
         """Cancel what still runs; harmless to repeat. Names the trials that would not stop."""
@@ -235,7 +236,7 @@ class Pool:
 
     def _feed(self) -> None:
         while self._queue and len(self._live) < self.concurrency:
-            if self._paused or self._closed:
+            if self.paused.on or self._closed:
                 return
             self._start(self._queue.popleft())
 
@@ -276,6 +277,10 @@ class Pool:
             return None
         job.settle(rubric, graded)
         return graded
+
+    def _go_on(self) -> None:
+        self.paused.end()
+        self._feed()
 
     def _release(self, job: _Job) -> None:
         """Nobody talks to its agent any more: its place is free."""

@@ -12,6 +12,7 @@ from uuid import uuid4
 from pytest_dialeval.conversation.agent import AgentFactory, Brief, slot
 from pytest_dialeval.conversation.agent_task import AgentTask
 from pytest_dialeval.conversation.current import current_conversation
+from pytest_dialeval.conversation.pause import Pause
 from pytest_dialeval.conversation.scribe import Ending, Scribe
 from pytest_dialeval.conversation.talk import Talk
 from pytest_dialeval.conversation.user import SimulatedUser, Simulator
@@ -39,6 +40,7 @@ async def converse(
     trace: TraceWriter | None = None,
     header: Mapping[str, object] | None = None,
     simulator: Simulator = SimulatedUser,
+    pause: Pause | None = None,
 ) -> Transcript:
     """Hold it; what goes wrong becomes the transcript's outcome, only CancelledError is raised.
 
@@ -52,7 +54,7 @@ async def converse(
     try:
         async with slot(agent):
             scribe, asked = Scribe(trace), AgentTask(agent)
-            talk = Talk(task, scribe, asked, limits)
+            talk = Talk(task, scribe, asked, limits, pause or Pause())
 
             async def hold() -> Ending:
                 scribe.start(header)

@@ -23,6 +23,10 @@ class Deadlines:
         self._limits = limits
         self._end = time.monotonic() + limits.timeout
 
+    def extend(self, seconds: float) -> None:
+        """Give the conversation more time: it was made to wait."""
+        self._end += seconds
+
     def turn(self) -> Deadline:
         """The deadline of the call that begins now; AgentFault when the conversation's is over."""
         left = self._end - time.monotonic()

@@ -11,6 +11,7 @@ from pytest_dialeval.conversation.agent import Brief
 from pytest_dialeval.conversation.agent_task import AgentTask
 from pytest_dialeval.conversation.deadline import Deadlines
 from pytest_dialeval.conversation.fault import message_of, place_of
+from pytest_dialeval.conversation.pause import Pause
 from pytest_dialeval.conversation.scribe import Ending, Scribe
 from pytest_dialeval.conversation.user import Line, User
 from pytest_dialeval.errors import HarnessFault, NotMeasured, SimulatorFault
@@ -25,11 +26,14 @@ SAID_ALL = Ending("completed", "the agent answered the user's last line", "user"
 class Talk:
     """An agent and a user in one conversation."""
 
-    def __init__(self, task: Task, scribe: Scribe, agent: AgentTask, limits: Limits) -> None:
+    def __init__(
+        self, task: Task, scribe: Scribe, agent: AgentTask, limits: Limits, pause: Pause
+    ) -> None:
         self._task = task
         self._scribe = scribe
         self._agent = agent
         self._limits = limits
+        self._pause = pause
         self._user: User | None = None
 
     @property
@@ -51,6 +55,7 @@ class Talk:
         while not _leaving(user):
             if self._scribe.rounds >= self._task.max_rounds:
                 return Ending("limit_reached", f"{self._task.max_rounds} rounds", "limit")
+            deadlines.extend(await self._pause.over())
             line = await self._user_speaks(user)
             if await self._agent_speaks(user, deadlines):
                 return HUNG_UP

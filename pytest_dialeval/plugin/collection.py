@@ -109,7 +109,8 @@ class RubricItem(pytest.Function):
 
     def reportinfo(self) -> tuple[Path, int, str]:
         rubric = self.cell.rubric
-        name = f"{self.cell.trial.name}::{self.name}"
+        # Not the id's own tail: with -v pytest would write `::` for each of its dots.
+        name = f"{self.cell.trial.name} {self.name}"
         if rubric is None or not rubric.line:
             return self.path, 0, name
         return self.cell.source.path_of(rubric), rubric.line - 1, name

@@ -72,12 +72,16 @@ class ControllerHooks:
         from pytest_dialeval.runs.directory import RunDirectory
         from pytest_dialeval.runs.record import unfinished
 
-        for worker in self.lost:
-            left = unfinished(RunDirectory(self.path), sources)
-            shown = ", ".join(left[:5]) + (f" and {len(left) - 5} more" if len(left) > 5 else "")
-            self.closing.trouble.append(
-                f"worker {worker} was lost; trials unfinished: {shown or 'none'}"
-            )
+        if not self.lost:
+            return
+        left = unfinished(RunDirectory(self.path), sources)
+        shown = ", ".join(left[:5]) + (f" and {len(left) - 5} more" if len(left) > 5 else "")
+        workers = (
+            f"worker {self.lost[0]} was"
+            if len(self.lost) == 1
+            else (f"workers {', '.join(self.lost)} were")
+        )
+        self.closing.trouble.append(f"{workers} lost; trials unfinished: {shown or 'none'}")
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         self.closing.write(terminalreporter)

@@ -213,8 +213,8 @@ class Engine:
         """Stop all conversations; harmless to repeat."""
         if self.running is not None and not self._stopped:
             self._stopped = True
-            for trial in self.running.close():
-                self.trouble.append(f"{trial}: its conversation would not stop and was left behind")
+            for name in self.running.close():
+                self.trouble.append(f"{name}: would not stop and was left behind")
 
     def pause(self) -> None:
         """Begin nothing new while somebody is at a debugger."""

@@ -12,6 +12,7 @@ import pytest
 
 from pytest_dialeval.conversation.agent import AgentFactory
 from pytest_dialeval.conversation.resolve import adapt, agent_factory
+from pytest_dialeval.conversation.threads import left_threads
 from pytest_dialeval.errors import DialevalError
 from pytest_dialeval.plugin.choice import FIXTURE, HOOK
 from pytest_dialeval.plugin.collection import CELL, Cell
@@ -80,8 +81,8 @@ class Running:
         return graded
 
     def close(self) -> tuple[str, ...]:
-        """Stop all conversations; harmless to repeat. Names those that would not stop."""
-        left = self.pool.close()
+        """Stop all conversations; harmless to repeat. Names what would not stop."""
+        left = (*self.pool.close(), *left_threads())
         self.ledger.close()
         self.logs.close()
         return left
@@ -137,11 +138,12 @@ class Running:
         return lasting
 
     def _factory(self, spec: AgentSpec) -> AgentFactory:
-        offered = self.engine.agents
-        if spec.use == HOOK or spec.use in offered:
-            name = spec.name if spec.use == HOOK else spec.use
-            return adapt(offered[name], name=spec.name, concurrency=spec.concurrency)
-        return agent_factory(spec, rootdir=self.engine.rootdir, matchers=self.engine.matchers)
+        engine = self.engine
+        if spec.use == HOOK:
+            return adapt(engine.agents[spec.name], name=spec.name, concurrency=spec.concurrency)
+        return agent_factory(
+            spec, rootdir=engine.rootdir, matchers=engine.matchers, objects=engine.agents
+        )
 
     # ---- looking ahead
 
@@ -201,6 +203,7 @@ class Running:
             off_loop=self.pool.off_loop,
             isolated=not source.in_process(trial.agent),
             simulator=self.engine.simulator,
+            pause=self.pool.paused,
         )
         return live.hold
 

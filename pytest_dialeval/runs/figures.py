@@ -10,6 +10,7 @@ from pytest_dialeval.grading.scoring import score_trial
 from pytest_dialeval.records.plan import PlannedTrial
 from pytest_dialeval.records.rubric import Rubric
 from pytest_dialeval.records.run import Source, TrialFacts
+from pytest_dialeval.records.suite import Scoring
 from pytest_dialeval.records.verdict import TrialScore, Verdict
 from pytest_dialeval.runs.summary import (
     AgentFigures,
@@ -52,9 +53,18 @@ def _score(
 ) -> ScoredTrial:
     verdicts = {each.id: facts.verdicts.get(each.id) or _missing(each) for each in rubrics}
     outcome = facts.conversation.outcome if facts.conversation else "cancelled"
-    return ScoredTrial(
-        trial, rubrics, verdicts, score_trial(rubrics, verdicts, source.scoring, outcome), facts
-    )
+    score = score_trial(rubrics, verdicts, _scoring(source, rubrics), outcome)
+    return ScoredTrial(trial, rubrics, verdicts, score, facts)
+
+
+def _scoring(source: Source, rubrics: tuple[Rubric, ...]) -> Scoring | None:
+    """How to score: where the selection leaves out what scoring needs, hard rubrics decide."""
+    scoring = source.scoring
+    if scoring is None or len(rubrics) == len(source.rubrics):
+        return scoring
+    if scoring.pass_on is not None:
+        return scoring if any(each.id == scoring.pass_on for each in rubrics) else None
+    return scoring if any(each.dimension != "safety" for each in rubrics) else None
 
 
 def _missing(rubric: Rubric) -> Verdict:

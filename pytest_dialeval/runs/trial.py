@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pytest_dialeval.conversation.agent import AgentFactory
 from pytest_dialeval.conversation.converse import converse
+from pytest_dialeval.conversation.pause import Pause
 from pytest_dialeval.conversation.user import Simulator
 from pytest_dialeval.errors import RunError
 from pytest_dialeval.grading.grade import CompiledRubric, Dialogue, grade, grade_by_rule
@@ -124,6 +125,7 @@ class LiveTrial:
     off_loop: OffLoop
     isolated: bool
     simulator: Simulator
+    pause: Pause
     suffix: str = ""  # of the trace's name
 
     async def hold(self) -> Held:
@@ -159,6 +161,7 @@ class LiveTrial:
                 header=self.header,
                 matchers=self.matchers,
                 simulator=self.simulator,
+                pause=self.pause,
             )
         finally:  # fsync takes milliseconds: not on the loop
             await self.off_loop(lambda: trace.close(sync=True))
