@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -18,7 +17,7 @@ from pytest_dialeval.matching.wording import QUOTED_AT_MOST, ids, not_searched, 
 from pytest_dialeval.records.transcript import Turn
 from pytest_dialeval.records.verdict import Evidence, MatcherResult
 
-_FENCED = re.compile(r"\s*```(?:json)?[ \t]*\n(.*?)\n?\s*```\s*", re.DOTALL | re.IGNORECASE)
+_FENCE = "```"
 _QUOTED_CHARS = 120
 
 
@@ -66,9 +65,8 @@ def _quotes(turns: list[Turn]) -> tuple[Evidence, ...]:
 
 def _fault(text: str, params: JsonParams) -> str:
     """What is wrong with it, `` where nothing is."""
-    fenced = _FENCED.fullmatch(text)
     try:
-        value = json.loads(fenced[1] if fenced else text, parse_constant=_refuse)
+        value = json.loads(_unfenced(text), parse_constant=_refuse)
     except RecursionError:
         return "is nested too deeply"
     except ValueError as error:
@@ -81,6 +79,14 @@ def _fault(text: str, params: JsonParams) -> str:
     if len(text) > SEARCHED_AT_MOST and _patterns(params.schema_):
         return f"has more than the {SEARCHED_AT_MOST} characters that a schema's pattern may search"
     return _unfit(value, params.schema_)
+
+
+def _unfenced(text: str) -> str:
+    """What stands in the fenced block, where the text is one."""
+    stripped = text.strip()
+    first, line_break, rest = stripped.partition("\n")
+    is_fenced = first.strip().casefold() in (_FENCE, f"{_FENCE}json") and bool(line_break)
+    return rest.removesuffix(_FENCE) if is_fenced and rest.endswith(_FENCE) else stripped
 
 
 def _refuse(constant: str) -> object:

@@ -56,7 +56,7 @@ def _match(view: View, params: NumberWhitelistParams) -> MatcherResult:
     if not found:
         reason = "every number in the searched turns is allowed"
         return MatcherResult(1.0, reason, EXPECTED, searched=ids(turns))
-    words = dict.fromkeys(each.quote for each in found)
+    words = dict.fromkeys(each.quote for each in found if each.turn == found[0].turn)
     reason = f"turn {found[0].turn} says {quoted(words, 'and')}, which nothing allows"
     return MatcherResult(0.0, reason, EXPECTED, tuple(found[:QUOTED_AT_MOST]), ids(turns))
 

@@ -28,6 +28,7 @@ class Closing:
         self.reported = Reported()
         self.summary: Summary | None = None
         self.trouble: list[str] = []  # shown in red
+        self.incomplete = False  # a worker was lost, and with it reports
         self.directory: RunDirectory | None = None
 
     def finish(
@@ -41,7 +42,9 @@ class Closing:
         self.directory = directory
         try:
             summary = self._summarise(directory, sources, notes)
-            differing = self.reported.differing(directory, sources)
+            stopped = session.shouldfail or session.shouldstop or session.exitstatus not in (0, 1)
+            stopped = stopped or self.incomplete
+            differing = self.reported.differing(directory, sources, complete=not stopped)
         except DialevalError as error:
             self.trouble.append(str(error))
             session.exitstatus = int(session.exitstatus) or UNMEASURED

@@ -65,6 +65,7 @@ class ControllerHooks:
             self.closing.trouble.append(str(error))
             session.exitstatus = int(session.exitstatus) or 10
             return
+        self.closing.incomplete = bool(self.lost)
         self.closing.finish(session, directory, plan.sources, plan.notes)
         self._name_lost(plan.sources)
 

@@ -24,6 +24,9 @@ class Differing(NamedTuple):
     failed: bool
 
 
+NOTHING = "nothing"  # a report came without our record, or none came
+
+
 @dataclass(frozen=True, slots=True)
 class _Said:
     nodeid: str
@@ -37,20 +40,26 @@ class Reported:
         self.errors = 0  # failed reports that say nothing about an agent
         self.soft: list[tuple[str, str]] = []  # (node id, text)
         self.expected = 0  # items marked xfail
+        self.skipped = 0  # items skipped by a mark or a fixture
         self.reruns = 0
         self._said: dict[tuple[str, str], _Said] = {}
+        self._set_aside: set[tuple[str, str]] = set()  # rerun, marked xfail, or skipped by a mark
 
     def count(self, report: Any) -> None:
         """Take note of one report."""
         record = getattr(report, "dialeval", None)
-        if not isinstance(record, dict):
+        if not isinstance(record, dict) or not {"trial", "rubric"} <= record.keys():
             return
         kind = record.get("kind")
         if report.outcome == "rerun":
             self.reruns += 1
-            return
-        if hasattr(report, "wasxfail"):
+            self._set_aside.add((record["trial"], record["rubric"]))
+        elif hasattr(report, "wasxfail"):
             self.expected += 1
+            self._set_aside.add((record["trial"], record["rubric"]))
+        elif report.when == "setup" and report.skipped and kind is None:
+            self.skipped += 1  # by a mark or a fixture, before its verdict was asked for
+            self._set_aside.add((record["trial"], record["rubric"]))
         elif kind == "unmeasured":
             self.errors += report.failed
             self._say(record, report, "unmeasured")
@@ -66,26 +75,38 @@ class Reported:
     def notes(self) -> Iterator[str]:
         """What the reader of the figures should know."""
         if self.reruns:
-            yield f"{self.reruns} items were rerun; figures count first attempts alone"
+            noun = "item was" if self.reruns == 1 else "items were"
+            yield f"{self.reruns} {noun} rerun; figures count first attempts alone"
         if self.expected:
-            yield f"{self.expected} items are marked xfail; figures count them as they are"
+            one = self.expected == 1
+            noun, as_are = ("item is", "it as it is") if one else ("items are", "them as they are")
+            yield f"{self.expected} {noun} marked xfail; figures count {as_are}"
+        if self.skipped:
+            one = self.skipped == 1
+            noun, as_are = ("item was", "it as it is") if one else ("items were", "them as they are")
+            yield f"{self.skipped} {noun} skipped by a mark or a fixture; figures count {as_are}"
 
-    def differing(self, directory: RunDirectory, sources: Sequence[Source]) -> list[Differing]:
-        """Reports that the ledger contradicts."""
+    def differing(
+        self, directory: RunDirectory, sources: Sequence[Source], *, complete: bool
+    ) -> list[Differing]:
+        """Reports that the ledger contradicts; `complete`: every selected item was to report."""
         from pytest_dialeval.runs.record import read_facts
 
         facts = read_facts(directory)
         found = []
         for source in sources:
             rubrics = {each.id: each for each in source.rubrics}
-            for trial in source.trials:
-                known = facts.get(trial.id)
-                for rubric in source.selected.get(trial.id, ()) if known else ():
-                    verdict = known.verdicts.get(rubric) if known else None
-                    said = self._said.get((trial.id, rubric))
-                    if verdict is None or said is None:
+            for trial, selected in source.selected.items():
+                known = facts.get(trial)
+                for verdict in known.verdicts.values() if known else ():
+                    key = (trial, verdict.rubric)
+                    if verdict.rubric not in selected or key in self._set_aside:
                         continue
-                    found += _compared(said, verdict, rubrics[rubric], source)
+                    said = self._said.get(key)
+                    if said is None and complete:
+                        said = _Said(f"{trial}, {verdict.rubric}", NOTHING)
+                    if said is not None:
+                        found += _compared(said, verdict, rubrics[verdict.rubric], source)
         return found
 
 
@@ -93,6 +114,8 @@ def _compared(said: _Said, verdict: Verdict, rubric: Rubric, source: Source) -> 
     from pytest_dialeval.plugin.outcomes import raises
 
     hard = raises(source, rubric)
+    if said.said == NOTHING and verdict.status != "failed":
+        return []
     allowed = {
         "passed": {"passed"},
         "failed": {"failed"} if hard else {"soft-failed"},

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +13,9 @@ from pytest_dialeval.conversation.agent import AgentFactory
 from pytest_dialeval.conversation.resolve import adapt, agent_factory
 from pytest_dialeval.conversation.threads import left_threads
 from pytest_dialeval.errors import DialevalError
+from pytest_dialeval.plugin.ahead import DECLARED, Ahead, agent_key
 from pytest_dialeval.plugin.choice import FIXTURE, HOOK
-from pytest_dialeval.plugin.collection import CELL, Cell
+from pytest_dialeval.plugin.collection import Cell
 from pytest_dialeval.plugin.fixture_agent import definition_for, outlives_items
 from pytest_dialeval.plugin.logs import ConversationLogs
 from pytest_dialeval.pool import Pool, Work
@@ -33,15 +33,6 @@ if TYPE_CHECKING:
 CONCURRENCY = 16
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Place:
-    """Where a trial stands in the order of the final items."""
-
-    item: int  # place of its first item
-    trial: int  # place among the trials
-    cell: Cell
-
-
 class Running:
     """Made in the first dialogue item's setup; closed when the run loop ends."""
 
@@ -57,23 +48,24 @@ class Running:
         self._recorded: dict[str, dict[str, Graded]] = {}
         self._held: dict[str, Held] = {}
         self._agents: dict[str, AgentFactory | DialevalError] = {}
-        self._places: dict[str, _Place] = {}
-        self._waiting: dict[str, deque[_Place]] = {}
-        for place in _places(engine.items):
-            self._places[place.cell.trial.id] = place
-            key = self._agent_key(place.cell)
-            self._waiting.setdefault(key, deque()).append(place)
+        self._ahead = Ahead(
+            engine.items,
+            wanted=lambda cell: self._needs_loop(cell.source),
+            within_items=engine.ahead,
+            # Under -x much of what is ahead would be thrown away.
+            within_trials=2 * self.concurrency if engine.stops_early else None,
+        )
 
     def obtain(self, item: pytest.Item, cell: Cell, fixture: object) -> list[Graded]:
         """The verdicts that the item is about, made now or ahead."""
-        if cell.source.recorded and not self._needs_loop(cell.source):
+        if not self._needs_loop(cell.source):
             return self._grade_recording(cell)
-        key = self._agent_key(cell)
-        lasting = self._meet(item, key, cell, fixture)
+        lasting = self._meet(item, cell, fixture)
         attempt = attempt_of(item)
-        self._submit(cell, key, attempt)
-        if lasting:
-            self._look_ahead(cell, key)
+        self._submit(cell, attempt)
+        for key in dict.fromkeys((DECLARED, agent_key(cell) if lasting else DECLARED)):
+            for each in self._ahead.due(cell, key):
+                self._submit(each)
         held = _held_as(cell.trial, attempt)
         graded = [self.pool.graded(held, each) for each in cell.rubrics]
         if log := self.logs.of(cell.trial.id):
@@ -90,7 +82,8 @@ class Running:
     # ---- recordings by rule: graded where the item stands
 
     def _needs_loop(self, source: LoadedSource) -> bool:
-        return source.judged and self.engine.judge is not None
+        """Whether somebody talks, or a judge is asked."""
+        return not source.recorded or (source.judged and self.engine.judge is not None)
 
     def _grade_recording(self, cell: Cell) -> list[Graded]:
         done = self._recorded.setdefault(cell.trial.id, {})
@@ -115,27 +108,29 @@ class Running:
 
     # ---- agents
 
-    def _agent_key(self, cell: Cell) -> str:
-        """Trials with one key meet one agent: its declaration, or its fixture's definition."""
-        spec = cell.source.agents[cell.trial.agent]
-        if spec.use == FIXTURE:
-            return f"fixture {cell.source.anchor}"
-        return f"{cell.source.name} {spec.name}"
-
-    def _meet(self, item: pytest.Item, key: str, cell: Cell, fixture: object) -> bool:
-        """Make the item's agent known; False where it may be gone after this item."""
-        spec = cell.source.agents[cell.trial.agent]
-        if spec.use != FIXTURE:
-            if key not in self._agents:
-                self._agents[key] = _resolved(lambda: self._factory(spec))
+    def _meet(self, item: pytest.Item, cell: Cell, fixture: object) -> bool:
+        """Take in the agent that a fixture brings; False where it may be gone after this item."""
+        if cell.source.recorded or not cell.source.uses_fixture(cell.trial.agent):
             return True
+        key = agent_key(cell)
         lasting = outlives_items(definition_for(item))
         if not lasting or key not in self._agents:
             self._agents[key] = _resolved(lambda: adapt(fixture, name=FIXTURE))
+        if lasting:
             item.session.addfinalizer(self.pool.close)  # before the agent's own teardown
-        if not lasting:
+        else:
             item.addfinalizer(lambda: self.pool.abandon(_held_as(cell.trial, attempt_of(item))))
         return lasting
+
+    def _agent(self, cell: Cell) -> AgentFactory | DialevalError:
+        """What makes the agents of a trial, or why there can be none."""
+        spec = cell.source.agents[cell.trial.agent]
+        if spec.use == FIXTURE:
+            return self._agents[agent_key(cell)]
+        key = f"{cell.source.name} {spec.name}"
+        if key not in self._agents:
+            self._agents[key] = _resolved(lambda: self._factory(spec))
+        return self._agents[key]
 
     def _factory(self, spec: AgentSpec) -> AgentFactory:
         engine = self.engine
@@ -145,35 +140,16 @@ class Running:
             spec, rootdir=engine.rootdir, matchers=engine.matchers, objects=engine.agents
         )
 
-    # ---- looking ahead
-
-    def _look_ahead(self, cell: Cell, key: str) -> None:
-        here = self._places.get(cell.trial.id)
-        waiting = self._waiting.get(key)
-        if here is None or waiting is None:
-            return
-        ahead = self.engine.ahead
-        if ahead == 0:
-            return
-        while waiting:
-            place = waiting[0]
-            if ahead is not None and place.item > here.item + ahead:
-                return
-            # Under -x much of what is ahead would be thrown away.
-            if self.engine.stops_early and place.trial > here.trial + 2 * self.concurrency:
-                return
-            self._submit(waiting.popleft().cell, key)
-
-    def _submit(self, cell: Cell, key: str, attempt: int = 1) -> None:
+    def _submit(self, cell: Cell, attempt: int = 1) -> None:
         held = _held_as(cell.trial, attempt)
         if self.pool.knows(held):
             return
         selected = tuple(self.engine.selected.get(cell.trial.id, cell.rubrics))
         grader = self._grader(cell.source)
-        hold = self._holder(cell, key, grader, attempt)
+        hold = self._holder(cell, grader, attempt)
         self.pool.submit(Work(held, selected, hold, grader.grade, grader.finish))
 
-    def _holder(self, cell: Cell, key: str, grader: Grader, attempt: int) -> Callable[[], Any]:
+    def _holder(self, cell: Cell, grader: Grader, attempt: int) -> Callable[[], Any]:
         source, trial = cell.source, replace(cell.trial, attempt=attempt)
         if source.recorded:
             where = self.engine.relative(Path(source.recording(trial.id).path))
@@ -184,7 +160,7 @@ class Running:
                 )
 
             return known
-        agent = self._agents[key]
+        agent = self._agent(cell)
         if isinstance(agent, DialevalError):
 
             async def broken() -> Held:
@@ -230,16 +206,6 @@ def attempt_of(item: pytest.Item) -> int:
 def _held_as(trial: PlannedTrial, attempt: int) -> str:
     """The pool's name for one attempt at a trial."""
     return trial.id if attempt == 1 else f"{trial.id}, attempt {attempt}"
-
-
-def _places(items: Iterable[pytest.Item]) -> Iterable[_Place]:
-    """The trials of the final items, each once, in order."""
-    seen: set[str] = set()
-    for number, item in enumerate(items):
-        cell = item.stash.get(CELL, None)
-        if cell is not None and cell.trial.id not in seen:
-            yield _Place(number, len(seen), cell)
-            seen.add(cell.trial.id)
 
 
 def _resolved(make: Callable[[], AgentFactory]) -> AgentFactory | DialevalError:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tabulate import tabulate
 
+from pytest_dialeval.records.text import clean
 from pytest_dialeval.runs.summary import AgentFigures, GateFigure, PassKFigure, Summary, TaskFigures
 
 MAX_K = 8  # columns of Pass^k; all k are in summary.json
@@ -22,10 +23,17 @@ class Line:
 
 def summary_lines(summary: Summary) -> Iterator[Line]:
     """The whole summary: counts, breaches, tables, what could not be said."""
+    for line in _lines(summary):
+        # Titles, labels and notes are the user's: none of them may steer a terminal.
+        yield Line(clean(line.text).replace("\n", " "), line.colour)
+
+
+def _lines(summary: Summary) -> Iterator[Line]:
     yield Line(counts_sentence(summary))
     yield from breach_lines(summary)
     yield Line("")
-    yield from (Line(each) for each in pass_table(summary).splitlines())
+    yield from (Line(each) for each in pass_table(summary).split("\n"))
+    yield from (Line(each) for each in at_least_one_table(summary).splitlines())
     yield from gate_lines(summary)
     yield from remark_lines(summary)
     yield from setting_lines(summary)
@@ -33,8 +41,8 @@ def summary_lines(summary: Summary) -> Iterator[Line]:
 
 def counts_sentence(summary: Summary) -> str:
     """Conversations and verdicts in one sentence."""
-    held = sum(summary.outcomes.model_dump().values()) - summary.outcomes.not_run
-    verdicts = summary.verdicts
+    outcomes, verdicts = summary.outcomes, summary.verdicts
+    held = sum(outcomes.model_dump().values()) - outcomes.not_run
     parts = [
         f"{number} {word}"
         for number, word in (
@@ -48,7 +56,8 @@ def counts_sentence(summary: Summary) -> str:
         if number
     ]
     noun = "conversation" if held == 1 else "conversations"
-    return f"{held} {noun}; rubrics: {', '.join(parts) or 'none'}"
+    stopped = f" ({outcomes.cancelled} stopped before the end)" if outcomes.cancelled else ""
+    return f"{held} {noun}{stopped}; rubrics: {', '.join(parts) or 'none'}"
 
 
 def breach_lines(summary: Summary) -> Iterator[Line]:
@@ -78,6 +87,21 @@ def pass_table(summary: Summary) -> str:
     return tabulate(cells, headers=headers, tablefmt="simple", disable_numparse=True)
 
 
+def at_least_one_table(summary: Summary) -> str:
+    """pass@1..k, where a case has more than one trial; never to be taken for Pass^k."""
+    rows = [(task, agent) for task, agent in _agents(summary) if len(agent.pass_at_k) > 1]
+    if not rows:
+        return ""
+    widest = min(MAX_K, max(len(agent.pass_at_k) for _, agent in rows))
+    headers = ["at least one of k", "agent", *(f"pass@{k}" for k in range(1, widest + 1))]
+    cells = [
+        [title(task), agent.name]
+        + [_both_readings(agent.pass_at_k.get(str(k))) for k in range(1, widest + 1)]
+        for task, agent in rows
+    ]
+    return "\n" + tabulate(cells, headers=headers, tablefmt="simple", disable_numparse=True)
+
+
 def _row(task: TaskFigures, agent: AgentFigures, widest: int) -> list[str]:
     unmeasured = f" ({agent.unmeasured} unmeasured)" if agent.unmeasured else ""
     figures = [agent.pass_hat_k.get(str(k)) for k in range(1, widest + 1)]
@@ -95,7 +119,8 @@ def _row(task: TaskFigures, agent: AgentFigures, widest: int) -> list[str]:
 def title(task: TaskFigures) -> str:
     """The task, and the function where a decorated test asked for it."""
     _, colons, function = task.source.rpartition("::")
-    return f"{task.id} ({function})" if colons else task.id
+    words = f"{task.id} ({function})" if colons else task.id
+    return " ".join(clean(words).split())
 
 
 def number(value: float | None) -> str:
@@ -131,16 +156,15 @@ def gate_lines(summary: Summary) -> Iterator[Line]:
 
 def gate_sentence(gate: GateFigure) -> str:
     """`gate pass_hat_k (k=3) of airline / good: MISSED: 0.22, wanted at least 0.5, n=200, ...`."""
-    at_least = gate.name in ("pass_hat_k", "mean_score")
     k = f" (k={gate.k})" if gate.k else ""
-    figure = "no figure" if gate.figure is None else _figure(gate.figure)
-    wanted = "at least" if at_least else "at most"
-    bound = 0 if gate.name == "distinct_models" else gate.bound
+    wanted = "at least" if gate.name in ("pass_hat_k", "mean_score") else "at most"
+    bound = 0.0 if gate.name == "distinct_models" else float(gate.bound)
+    figure = "no figure" if gate.figure is None else _told_apart(gate.figure, bound)
     words = {"passed": "held", "failed": "MISSED", "not decided": "not decided"}[gate.status]
     why = f" ({gate.why})" if gate.why else ""
     return (
         f"gate {gate.name}{k} of {gate.task} / {gate.agent}: {words}{why}: "
-        f"{figure}, wanted {wanted} {_figure(float(bound))}, n={gate.n}, set by {gate.source}"
+        f"{figure}, wanted {wanted} {_figure(bound)}, n={gate.n}, set by {gate.source}"
     )
 
 
@@ -148,11 +172,20 @@ def _figure(value: float) -> str:
     return f"{value:.3f}".rstrip("0").rstrip(".")
 
 
+def _told_apart(figure: float, bound: float) -> str:
+    """The figure; in full where rounding would hide on which side of the bound it is."""
+    shown = _figure(figure)
+    return repr(figure) if figure != bound and shown == _figure(bound) else shown
+
+
 def remark_lines(summary: Summary) -> Iterator[Line]:
     """What the table cannot say."""
     for task, agent in _agents(summary):
         name = f"{title(task)} / {agent.name}"
         yield from (Line(f"{name}: {each}") for each in _short_cases(agent))
+        if len(agent.pass_hat_k) > MAX_K:
+            last = len(agent.pass_hat_k)
+            yield Line(f"{name}: Pass^{MAX_K + 1}..{last} are in summary.json")
         if agent.unmeasured:
             yield Line(
                 f"{name}: {agent.unmeasured} of {agent.trials} trials unmeasured; "
@@ -161,6 +194,8 @@ def remark_lines(summary: Summary) -> Iterator[Line]:
             )
         if any(each.dimension == "safety" for each in agent.rubrics) and not agent.safety_exercised:
             yield Line(f"{name}: safety was not exercised", "yellow")
+        if not agent.isolated:
+            yield Line(f"{name}: not isolated, the agent runs in this process")
     for task in summary.tasks:
         if task.selection != "all":
             yield Line(

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pytest_dialeval import __version__
 from pytest_dialeval.records.run import Source
+from pytest_dialeval.runs.redaction import redacted, without_secrets
 
 SCHEMA = "dialeval.manifest/1"
 
@@ -34,7 +35,7 @@ def manifest(
     label: str | None,
     settings: Mapping[str, Mapping[str, object]],
 ) -> dict[str, object]:
-    """The inputs of a run."""
+    """The inputs of a run; `settings` are those that are not the default, with their source."""
     return {
         "schema": SCHEMA,
         "run_id": run_id,
@@ -44,7 +45,8 @@ def manifest(
         "code": code_fingerprint(),
         "python": platform.python_version(),
         "platform": sys.platform,
-        "settings": dict(settings),
+        # `runs` is the folder that this file stands in, wherever it is moved.
+        "settings": {name: _shown(each) for name, each in settings.items() if name != "runs"},
         "sources": {
             each.name: {
                 "suite": each.suite,
@@ -54,10 +56,14 @@ def manifest(
                 "version": each.version,
                 "seed": each.seed,
                 "agents": {
-                    name: {"use": each.uses.get(name), "version": version}
+                    name: {"use": without_secrets(each.uses.get(name, "")), "version": version}
                     for name, version in each.agents.items()
                 },
             }
             for each in sources
         },
     }
+
+
+def _shown(setting: Mapping[str, object]) -> dict[str, object]:
+    return {**setting, "value": redacted(setting["value"])}

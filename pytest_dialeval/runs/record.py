@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import orjson
+from typing import Any
 
 from pytest_dialeval.errors import RunError
 from pytest_dialeval.records.run import Source, TrialFacts
@@ -21,16 +20,19 @@ from pytest_dialeval.runs.figures import (
 )
 from pytest_dialeval.runs.gates import Bounds, decide_gates
 from pytest_dialeval.runs.ledger import facts
+from pytest_dialeval.runs.redaction import redacted, without_secrets
 from pytest_dialeval.runs.summary import SettingFigure, Summary
+from pytest_dialeval.traces.json_bytes import from_json
 
 PLAN_SCHEMA = "dialeval.plan/1"
 
 
-class Plan(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Plan:
     """What a plan file holds."""
 
     sources: list[Source]
-    notes: list[str]
+    notes: list[str] = field(default_factory=list)
     refusal: str | None = None  # why a worker's run cannot be
 
 
@@ -38,27 +40,47 @@ def plan_document(
     sources: Sequence[Source], notes: Sequence[str] = (), refusal: str | None = None
 ) -> dict[str, object]:
     """plan.json: the planned cases, the denominator."""
-    document: dict[str, object] = {"schema": PLAN_SCHEMA, "sources": list(sources)}
+    shown = [replace(each, uses=_without_secrets(each.uses)) for each in sources]
+    document: dict[str, object] = {"schema": PLAN_SCHEMA, "sources": shown}
     if notes:
         document["notes"] = list(notes)
     return document if refusal is None else {**document, "refusal": refusal}
 
 
+def _without_secrets(uses: Mapping[str, str]) -> dict[str, str]:
+    return {name: without_secrets(use) for name, use in uses.items()}
+
+
 @cache
-def _sources_adapter() -> Any:
+def _plan_adapter() -> Any:
     from pydantic import TypeAdapter  # lazy: only where a plan is read back
 
-    return TypeAdapter(list[Source])
+    return TypeAdapter(Plan)
 
 
 def read_plan(path: Path) -> Plan:
     """A plan file read back."""
     try:
-        document = orjson.loads(path.read_bytes())
-        sources = list(_sources_adapter().validate_python(document["sources"]))
-        return Plan(sources, list(document.get("notes", ())), document.get("refusal"))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise RunError(f"{path}: no plan of a run can be read here ({error})") from None
+        document = from_json(path.read_bytes())
+        schema = document.get("schema") if isinstance(document, dict) else None
+        if schema != PLAN_SCHEMA:
+            raise ValueError(f"its schema is {schema!r}, not {PLAN_SCHEMA!r}")
+        plan: Plan = _plan_adapter().validate_python(document)
+    except (OSError, ValueError) as error:
+        raise RunError(f"{path}: no plan of a run can be read here: {_first(error)}") from None
+    return plan
+
+
+def _first(error: Exception) -> str:
+    """An error's first cause, on one line."""
+    from pydantic import ValidationError
+
+    if isinstance(error, OSError):
+        return error.strerror or type(error).__name__
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False, include_input=False)[0]
+        return f"{'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}"
+    return str(error)
 
 
 def read_facts(directory: RunDirectory) -> dict[str, TrialFacts]:
@@ -105,9 +127,13 @@ def summarise(
             for task, source in zip(tasks, sources, strict=True)
             for gate in decide_gates(task, bounds(source), {})
         ],
-        settings=dict(settings),
+        settings={name: _shown(each) for name, each in settings.items()},
         notes=[*notes, *note_lines(sources)],
     )
+
+
+def _shown(setting: SettingFigure) -> SettingFigure:
+    return setting.model_copy(update={"value": redacted(setting.value)})
 
 
 def note_lines(sources: Sequence[Source]) -> list[str]:

@@ -100,7 +100,7 @@ class Shop:
         return self.write(f"{name}.dialeval.yaml", "\n".join(lines) + "\n")
 
     def run(self, *arguments: str) -> pytest.RunResult:
-        """pytest in this process with our plugin alone; warnings are errors."""
+        """Pytest in this process with our plugin alone; warnings are errors."""
         return self.pytester.runpytest_inprocess("-p", "dialeval", *STRICT, *arguments)
 
     def ids(self, *arguments: str) -> list[str]:

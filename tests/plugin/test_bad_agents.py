@@ -1,4 +1,4 @@
-"""Agents that misbehave: their own fault is a failure, what is not theirs an error; others go on."""
+"""Agents that misbehave: their own fault is a failure, any other an error; the others go on."""
 
 from __future__ import annotations
 

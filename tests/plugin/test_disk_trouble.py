@@ -14,7 +14,6 @@ from pytest_dialeval.traces import writer
 
 from .conftest import Shop, rubric
 
-
 FARM = rubric("farm", "tractor")
 
 

@@ -20,7 +20,7 @@ def test_the_heading_of_an_item_is_trial_and_rubric(shop: Shop) -> None:
 
     [item] = shop.items()
 
-    assert item.location[2] == "buyer-1::greet"
+    assert item.location[2] == "buyer-1 greet"
 
 
 def test_an_included_rubric_stands_in_its_own_file(shop: Shop) -> None:
@@ -56,6 +56,6 @@ def test_a_score_item_stands_in_its_suite(shop: Shop) -> None:
 
     path, line, name = shop.items()[-1].reportinfo()
 
-    assert (path, name) == (suite, "buyer-1::score")
+    assert (path, name) == (suite, "buyer-1 score")
     assert line is not None
     assert 0 <= line < len(suite.read_text(encoding="utf-8").splitlines())

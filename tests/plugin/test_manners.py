@@ -1,4 +1,4 @@
-"""A guest in other people's sessions: silent without dialogues, strict, and beside other plugins."""
+"""A guest in others' sessions: silent without dialogues, strict, and beside other plugins."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def test_failed_and_hard(shop: Shop) -> None:
     assert result.parseoutcomes() == {"failed": 1}
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(
-        ["shop.dialeval.yaml::buyer-1::tractor FAILED*", "*= FAILURES =*", "*_ buyer-1::tractor _*"]
+        ["shop.dialeval.yaml::buyer-1::tractor FAILED*", "*= FAILURES =*", "*_ buyer-1 tractor _*"]
     )
 
 
@@ -156,7 +156,7 @@ def test_unmeasured_is_an_error_in_setup(shop: Shop) -> None:
     result.stdout.fnmatch_lines(
         [
             "shop.dialeval.yaml::buyer-1::kind ERROR*",
-            "*ERROR at setup of buyer-1::kind*",
+            "*ERROR at setup of buyer-1 kind*",
             "unmeasured: judge_error: no judge is configured",
         ]
     )

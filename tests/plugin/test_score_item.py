@@ -45,7 +45,7 @@ def test_its_text_names_the_parts(shop: Shop) -> None:
 
     shop.run().stdout.fnmatch_lines(
         [
-            "*_ buyer-1::score _*",
+            "*_ buyer-1 score _*",
             "the trial has not passed: task score 0.6 < 0.9",
             "  completion: 0.5",
             "  robustness: 1",

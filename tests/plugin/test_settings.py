@@ -6,6 +6,7 @@ import pytest
 
 from .conftest import Shop, persona, rubric
 
+SLOW = "import asyncio\n\nasync def slow(message):\n    await asyncio.sleep(60)\n"
 TOML = "[tool.pytest.ini_options]\n\n[tool.dialeval]\n"
 
 

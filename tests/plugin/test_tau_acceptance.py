@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -69,3 +70,28 @@ def test_every_soft_verdict_has_evidence_or_names_what_was_searched(shop: Shop) 
     assert len(rubrics) == 9
     assert all(each["n"] + each["not_applicable"] == 200 for each in rubrics.values())
     assert all(each["unscored"] == 0 for each in rubrics.values())
+
+
+TAU2 = ["tau2_gpt-4.1_retail_40x1.json", "tau2_gpt-4.1_telecom-no-user_5x4.json"]
+
+
+def rewards(name: str) -> dict[str, list[float]]:
+    """Task id -> rewards, straight from a tau2 file."""
+    document = json.loads((DATA / name).read_text(encoding="utf-8"))
+    found: dict[str, list[float]] = {}
+    for each in document["simulations"]:
+        found.setdefault(each["task_id"], []).append(each["reward_info"]["reward"])
+    return found
+
+
+@pytest.mark.parametrize("name", TAU2)
+def test_tau2_files_give_the_rewards_that_stand_in_them(shop: Shop, name: str) -> None:
+    recorded(shop, "tau2", name, rubrics=[REWARD, *SOFT])
+
+    shop.run("-q", "--tb=no", "-r", "N")
+
+    figures, known = shop.agent_figures(), rewards(name)
+    rates = [sum(each >= 1 for each in found) / len(found) for found in known.values()]
+    assert (figures["cases"], figures["trials"]) == (len(known), sum(map(len, known.values())))
+    assert figures["pass_hat_k"]["1"]["value"] == pytest.approx(sum(rates) / len(rates))
+    assert figures["unmeasured"] == 0

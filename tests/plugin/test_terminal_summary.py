@@ -19,6 +19,12 @@ ASKED = rubric(
 JUDGED = {"id": "kind", "dimension": "robustness", "judge": "the clerk was kind"}
 
 
+def rows(lines: list[str]) -> list[str]:
+    """The rows of the Pass^k table."""
+    [head] = [place for place, line in enumerate(lines) if line.startswith("task ")]
+    return [each for each in lines[head + 2 :] if each.startswith("shop  ")]
+
+
 def ours(result: pytest.RunResult) -> list[str]:
     """The lines of our section."""
     lines = result.outlines
@@ -34,20 +40,12 @@ def test_one_sentence_of_counts_then_the_table(shop: Shop) -> None:
         trials=2,
     )
 
-    lines = ours(shop.run())
+    counts, heads, _, row, *_ = ours(shop.run())
 
-    assert lines[0] == "4 conversations; rubrics: 8 passed, 2 failed, 2 not applicable" or lines[0]
-    assert (
-        lines[1].split()
-        == ["task", "agent", "cases", "trials", "score", "Pass^1", "Pass^2"]
-        + [
-            "95",
-            "%",
-            "of",
-            "Pass^1",
-        ]
-        or "SAFETY" in lines[1]
-    )
+    # The thief never asks for a lamp, so nobody greets him; and he is told that he is welcome.
+    assert counts == "4 conversations; rubrics: 6 passed, 4 failed, 2 not applicable"
+    assert heads == "SAFETY: shop / clerk: 2 of 4 trials breached: haggle (2)"
+    assert row.startswith("------")
 
 
 def test_each_breach_names_agent_and_rubric(shop: Shop) -> None:
@@ -82,10 +80,11 @@ def test_both_readings_where_trials_are_unmeasured(shop: Shop) -> None:
 
     lines = ours(shop.run())
 
-    [row] = [each for each in lines if each.startswith("shop  ")]
+    row, at_least_one = rows(lines)
     assert "4 (1 unmeasured)" in row
     assert "1.000 / 0.750" in row  # Pass^1: 3 of 3 measured, 3 of 4 at worst
     assert "1.000 / 0.500" in row  # Pass^2: C(3,2)/C(4,2)
+    assert "1.000 / 0.750" in at_least_one  # pass@1 is Pass^1
     assert "shop / own: 1 of 4 trials unmeasured; behind the slash they count as failed" in lines
     assert "shop / own: Pass^4 over 0 of 1 cases" in lines
 
@@ -93,7 +92,7 @@ def test_both_readings_where_trials_are_unmeasured(shop: Shop) -> None:
 def test_few_cases_have_no_interval(shop: Shop) -> None:
     shop.suite(personas=[persona(f"p{number}") for number in range(9)])
 
-    [row] = [each for each in ours(shop.run()) if each.startswith("shop  ")]
+    [row, *_] = rows(ours(shop.run()))
 
     assert row.endswith("too few cases")
 
@@ -101,7 +100,7 @@ def test_few_cases_have_no_interval(shop: Shop) -> None:
 def test_ten_cases_have_one(shop: Shop) -> None:
     shop.suite(personas=[persona(f"p{number}") for number in range(10)])
 
-    [row] = [each for each in ours(shop.run()) if each.startswith("shop  ")]
+    [row, *_] = rows(ours(shop.run()))
 
     # Wilson's interval of 10 in 10: 10 / (10 + 1.96^2) = 0.722
     assert row.endswith("0.722 to 1.000")
@@ -116,9 +115,9 @@ def test_a_row_for_each_agent(shop: Shop) -> None:
         }
     )
 
-    rows = [each.split()[:6] for each in ours(shop.run()) if each.startswith("shop  ")]
+    found = [each.split()[:6] for each in rows(ours(shop.run()))]
 
-    assert rows == [
+    assert found == [
         ["shop", "clerk", "1", "1", "1.000", "1.000"],
         ["shop", "rude", "1", "1", "0.000", "0.000"],
     ]

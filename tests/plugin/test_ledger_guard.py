@@ -1,0 +1,123 @@
+"""A conftest hook can rewrite any report; it cannot turn a verdict unnoticed."""
+
+from __future__ import annotations
+
+import pytest
+
+from .conftest import Shop, rubric
+
+REWRITE_REPORTS = """
+import pytest
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    outcome = yield
+    report = outcome.get_result()
+    if report.when == "call":
+        report.outcome = "passed"
+        report.longrepr = None
+"""
+REWRITE_OUR_RECORD = """
+import pytest
+
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
+def pytest_runtest_makereport(item, call):
+    outcome = yield
+    report = outcome.get_result()
+    report.outcome, report.longrepr = "passed", None
+    report.dialeval = {}
+"""
+HIDE_THE_CALL = """
+import pytest
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem):
+    return True
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        item.runtest = lambda: None
+"""
+NAMED = "*reported as passed, but the ledger says failed*"
+
+
+@pytest.mark.parametrize(
+    ("conftest", "names"),
+    [
+        (REWRITE_REPORTS, NAMED),
+        (REWRITE_OUR_RECORD, "*never*the ledger says failed*"),
+        (HIDE_THE_CALL, NAMED),
+    ],
+    ids=["reports", "records", "calls"],
+)
+def test_a_rewritten_outcome_is_named_and_the_figures_stay(
+    shop: Shop, conftest: str, names: str
+) -> None:
+    shop.suite(rubrics=[rubric("never", "never said")])
+    shop.write("conftest.py", conftest)
+    result = shop.run()
+    assert result.ret == 1
+    result.stdout.fnmatch_lines([names])
+    assert shop.agent_figures()["passed"] == 0
+    assert shop.summary["verdicts"]["failed"] == 1
+    assert shop.summary["exit_status"] == 1
+
+
+def test_a_rewritten_soft_failure_is_named_without_failing(shop: Shop) -> None:
+    shop.suite(rubrics=[rubric("never", "never said", severity="soft"), rubric("greet")])
+    shop.write("conftest.py", REWRITE_OUR_RECORD)
+    result = shop.run()
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*never*the ledger says failed*"])
+
+
+def test_a_changed_ledger_is_named(shop: Shop) -> None:
+    shop.suite(rubrics=[rubric("never", "never said")])
+    shop.write(
+        "conftest.py",
+        """
+        import pathlib, pytest
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_sessionfinish(session):
+            for path in pathlib.Path(".dialeval").rglob("ledger.*.jsonl"):
+                path.write_bytes(path.read_bytes().replace(b'"failed"', b'"passed"'))
+        """,
+    )
+    result = shop.run()
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*the ledger was changed after it was written*"])
+
+
+def test_xfail_is_said_and_the_figures_count_it_as_it_is(shop: Shop) -> None:
+    shop.suite(rubrics=[rubric("never", "never said")])
+    shop.write(
+        "conftest.py",
+        """
+        import pytest
+
+        def pytest_collection_modifyitems(items):
+            for item in items:
+                item.add_marker(pytest.mark.xfail(reason="known"))
+        """,
+    )
+    result = shop.run()
+    result.assert_outcomes(xfailed=1)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["1 item is marked xfail; figures count it as it is"])
+    assert shop.agent_figures()["passed"] == 0
+
+
+def test_agents_of_this_process_are_marked_not_isolated(shop: Shop) -> None:
+    shop.write("agent.py", "def answer(message):\n    return 'Hello!'\n")
+    shop.suite(
+        agents={
+            "clerk": {"use": "scripted", "script": "clerk.yaml"},
+            "py": {"use": "python:agent.py:answer"},
+        }
+    )
+    result = shop.run()
+    assert result.ret == 0
+    isolated = {each["name"]: each["isolated"] for each in shop.summary["tasks"][0]["agents"]}
+    assert isolated == {"clerk": True, "py": False}
+    result.stdout.fnmatch_lines(["*py: not isolated, the agent runs in this process*"])
