@@ -83,7 +83,9 @@ class Reported:
             yield f"{self.expected} {noun} marked xfail; figures count {as_are}"
         if self.skipped:
             one = self.skipped == 1
-            noun, as_are = ("item was", "it as it is") if one else ("items were", "them as they are")
+            noun, as_are = (
+                ("item was", "it as it is") if one else ("items were", "them as they are")
+            )
             yield f"{self.skipped} {noun} skipped by a mark or a fixture; figures count {as_are}"
 
     def differing(

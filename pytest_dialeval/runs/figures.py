@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -173,7 +174,7 @@ def _rate(trials: Sequence[ScoredTrial]) -> float | None:
 
 def _mean(values: Iterable[float | None]) -> float | None:
     known = [each for each in values if each is not None]
-    return sum(known) / len(known) if known else None
+    return math.fsum(known) / len(known) if known else None
 
 
 def count_outcomes(trials: Iterable[ScoredTrial]) -> Outcomes:

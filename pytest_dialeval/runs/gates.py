@@ -84,9 +84,9 @@ def _pass_hat_k(agent: AgentFigures, gate: PassHatK) -> _Reading:
     point = agent.pass_hat_k.get(str(gate.k))
     if point is None or point.value_pessimistic is None:
         return _Reading(None, "not decided", f"no case has {gate.k} trials")
-    if point.value_pessimistic >= gate.min:
+    if _reaches(point.value_pessimistic, gate.min):
         return _Reading(point.value_pessimistic, "passed")
-    if agent.unmeasured and (point.value is None or point.value >= gate.min):
+    if agent.unmeasured and (point.value is None or _reaches(point.value, gate.min)):
         why = f"{agent.unmeasured} unmeasured trials would decide"
         return _Reading(point.value_pessimistic, "not decided", why)
     return _Reading(point.value_pessimistic, "failed")
@@ -95,7 +95,12 @@ def _pass_hat_k(agent: AgentFigures, gate: PassHatK) -> _Reading:
 def _at_least(figure: float | None, bound: float) -> _Reading:
     if figure is None:
         return _Reading(None, "not decided", "nothing was measured")
-    return _Reading(figure, "passed" if figure >= bound else "failed")
+    return _Reading(figure, "passed" if _reaches(figure, bound) else "failed")
+
+
+def _reaches(figure: float, bound: float) -> bool:
+    # Bounds are inclusive, and (.7 + .7 + .7) / 3 is less than .7 in doubles.
+    return round(figure, 12) >= bound
 
 
 def _breaches(agent: AgentFigures, bound: float) -> _Reading:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 
 _HIDDEN = "***"
-_NAME = r"[\w-]*(?:key|token|secret|password|passwd)(?![a-z])[\w-]*"  # --max-tokens is none
+# Whole words, or the usual ones written together: --monkey and --max-tokens are none.
+_WORD = "(?:(?<![a-z])(?:key|token|secret|password|passwd)|apikey|accesskey|authtoken)(?![a-z])"
+_NAME = rf"[\w-]*{_WORD}[\w-]*"
 _VALUE = r"""(?:"[^"]*"|'[^']*'|[^\s&"']+)"""
 _NAMED = re.compile(rf"(?i)((?<![\w-])--?{_NAME}[=\s]\s*|(?<![\w-]){_NAME}=){_VALUE}")
 _BEARER = re.compile(rf"(?i)(\bbearer\s+){_VALUE}")
