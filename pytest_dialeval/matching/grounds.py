@@ -9,7 +9,7 @@ from itertools import combinations
 
 from pytest_dialeval.matching.dates import Date
 from pytest_dialeval.matching.figures import Figure, figures
-from pytest_dialeval.matching.normal import typed
+from pytest_dialeval.matching.normal import normal, typed
 from pytest_dialeval.records.transcript import ToolCall
 
 # Tool results are data: digits anywhere in them count, inside names and keys too.
@@ -47,10 +47,15 @@ class Grounds:
             self.add_text(str(value))
 
     def add_text(self, text: str) -> None:
-        """Every number, date, time and code in a text."""
-        for each in figures(text[:_TEXT_AT_MOST]):
-            self._add(each)
-        self._add_digits(text[:_TEXT_AT_MOST])
+        """Every number, date, time and code in a text, but for the markers of its lists."""
+        text = text[:_TEXT_AT_MOST]
+        rest = list(normal(text).text)
+        for each in figures(text):
+            if each.label:  # "2. the price" is no ground for saying 2
+                rest[each.start : each.end] = " " * (each.end - each.start)
+            else:
+                self._add(each)
+        self._add_digits("".join(rest))
 
     def add_figures(self, found: Iterable[Figure]) -> None:
         """Figures that were found to be right."""

@@ -62,7 +62,8 @@ def _source(engine: Engine, metafunc: pytest.Metafunc, case: DecoratedCase) -> L
             f"{node.nodeid}: no suite {case.suite!r} beside {node.path.name} "
             "(the path is relative to the test file)"
         )
-    suite = engine.read(path)
+    offers = engine.offers(node)
+    suite = engine.read(path, offers)
     if suite.transcripts:
         raise pytest.Collector.CollectError(
             f"{node.nodeid}: {case.suite} grades recordings; @dialogue_case needs personas"
@@ -74,7 +75,7 @@ def _source(engine: Engine, metafunc: pytest.Metafunc, case: DecoratedCase) -> L
     chosen = choose_agents(
         suite,
         _wanted(engine, suite, case),
-        engine.agents,
+        offers.agents,
         has_fixture=anchor is not None,
         rootdir=str(engine.config.invocation_params.dir),
     )
@@ -87,6 +88,7 @@ def _source(engine: Engine, metafunc: pytest.Metafunc, case: DecoratedCase) -> L
         node.nodeid,
         suite,
         chosen,
+        offers,
         anchor=anchor or "",
         trials=case.trials,
         personas=case.personas,

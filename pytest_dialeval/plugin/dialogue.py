@@ -83,7 +83,7 @@ class Expect:
 
     def _rubric(self, name: str, value: object) -> CompiledRubric:
         __tracebackhide__ = True
-        matchers = self._cell.source.engine.matchers
+        matchers = self._cell.source.offers.matchers
         spec = spec_of(name, value, matchers)
         try:
             check = compile_spec(spec, matchers)
@@ -103,10 +103,11 @@ class Expect:
         return verdict
 
     def _grade(self, rubric: CompiledRubric) -> Verdict:
-        engine = self._cell.source.engine
-        if rubric.check is not None or engine.judge is None:
+        source = self._cell.source
+        judge = source.offers.judge
+        if rubric.check is not None or judge is None:
             return grade_by_rule(rubric, self._dialogue)
-        return engine.run().pool.call(grade(rubric, self._dialogue, engine.judge))
+        return source.engine.run().pool.call(grade(rubric, self._dialogue, judge))
 
     def _text(self, rubric: CompiledRubric, verdict: Verdict) -> str:
         lines = [f"{rubric.rubric.spec.method}: {verdict.reason}"]

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
 from pytest_dialeval.errors import RunError
-from pytest_dialeval.plugin import offers
 from pytest_dialeval.plugin.choice import Wanted, choose_agents
 from pytest_dialeval.plugin.collection import CELL
 from pytest_dialeval.plugin.fixture_agent import fixture_anchor
+from pytest_dialeval.plugin.offers import Offers, reaching
 from pytest_dialeval.plugin.options import Settings
 from pytest_dialeval.plugin.sources import LoadedSource, from_personas, from_transcripts
 from pytest_dialeval.records.run import Source
 from pytest_dialeval.records.suite import Limits, Suite
 from pytest_dialeval.suites.load import load_suite
 
-T = TypeVar("T")
 ENGINE: pytest.StashKey[Engine] = pytest.StashKey()
 
 if TYPE_CHECKING:
-    from pytest_dialeval.grading.judge import Judge
-    from pytest_dialeval.matching.matcher import Matcher
     from pytest_dialeval.plugin.running import Running
 
 
@@ -46,33 +43,11 @@ class Engine:
         self.running: Running | None = None
         self._stopped = False
         self._passed_over: dict[str, tuple[str, ...]] = {}
-        self._offers: dict[tuple[str, int], Any] = {}
+        self._offers: dict[tuple[str, ...], Offers] = {}
 
-    # ---- what the project offers through hooks
-
-    @property
-    def matchers(self) -> Mapping[str, Matcher]:
-        return self._offered(offers.matchers, self.config.hook.pytest_dialeval_matchers)
-
-    @property
-    def agents(self) -> Mapping[str, Any]:
-        return self._offered(offers.agents, self.config.hook.pytest_dialeval_agents)
-
-    @property
-    def simulator(self) -> Any:
-        return self._offered(offers.simulator, self.config.hook.pytest_dialeval_simulators)
-
-    @property
-    def judge(self) -> Judge | None:
-        return self._offered(offers.judge, self.config.hook.pytest_dialeval_judges)
-
-    def _offered(self, ask: Callable[[pytest.Config], T], hook: Any) -> T:
-        """What a hook brings; asked again once a folder's conftest.py has joined."""
-        key = (ask.__name__, len(hook.get_hookimpls()))
-        if key not in self._offers:
-            self._offers[key] = ask(self.config)
-        found: T = self._offers[key]
-        return found
+    def offers(self, node: pytest.Collector | pytest.Item) -> Offers:
+        """What hooks bring to a node; nodes that the same ones reach share the answers."""
+        return self._offers.setdefault(reaching(node), Offers(node))
 
     # ---- collection
 
@@ -83,9 +58,9 @@ class Engine:
         except ValueError:
             return path.as_posix()
 
-    def read(self, path: Path) -> Suite:
+    def read(self, path: Path, offers: Offers) -> Suite:
         """Load and check a suite file."""
-        return load_suite(path, rootdir=self._border(), matchers=self.matchers)
+        return load_suite(path, rootdir=self._border(), matchers=offers.matchers)
 
     def _border(self) -> Path:
         """Includes stay inside rootdir; without an ini file inside the larger of it and the cwd."""
@@ -96,14 +71,15 @@ class Engine:
 
     def load(self, node: pytest.Module) -> LoadedSource:
         """The source of a suite file."""
-        suite, name = self.read(node.path), self.relative(node.path)
+        offers, name = self.offers(node), self.relative(node.path)
+        suite = self.read(node.path, offers)
         if suite.transcripts:
-            return self._keep(from_transcripts(self, name, suite))
+            return self._keep(from_transcripts(self, name, suite, offers))
         anchor = fixture_anchor(node)
         chosen = choose_agents(
             suite,
             self.wanted,
-            self.agents,
+            offers.agents,
             has_fixture=anchor is not None,
             rootdir=str(self.config.invocation_params.dir),
         )
@@ -114,7 +90,7 @@ class Engine:
             )
         if not chosen.specs:
             self._passed_over[name] = chosen.declared
-        return self._keep(from_personas(self, name, suite, chosen, anchor=anchor or ""))
+        return self._keep(from_personas(self, name, suite, chosen, offers, anchor=anchor or ""))
 
     def _keep(self, source: LoadedSource) -> LoadedSource:
         self.sources[source.name] = source

@@ -41,12 +41,12 @@ class ItemHooks:
         cell = pyfuncitem.stash.get(CELL, None)
         return None if cell is None else decorated.decide(pyfuncitem, cell)
 
-    @pytest.hookimpl(wrapper=True, specname="pytest_pyfunc_call")
-    def pytest_pyfunc_call_of_body(self, pyfuncitem: pytest.Function) -> Generator[None, Any, Any]:
-        cell = pyfuncitem.stash.get(CELL, None)
+    @pytest.hookimpl(wrapper=True, tryfirst=True)  # outermost: sees what others add to the call
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        cell = item.stash.get(CELL, None)
         if cell is None or cell.kind != "body":
             return (yield)
-        return (yield from decorated.file_body(pyfuncitem, cell))
+        return (yield from decorated.file_body(item, cell))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(

@@ -1,13 +1,15 @@
-"""What hooks bring: merged into one mapping a kind, passed down from here."""
+"""What hooks bring to one place: merged into one mapping a kind, passed down from here."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_dialeval.errors import DialevalError
+from pytest_dialeval.plugin import hookspecs
 
 if TYPE_CHECKING:
     from pytest_dialeval.conversation.user import Simulator
@@ -26,40 +28,62 @@ def merged(answers: Iterable[Mapping[str, Any] | None], hook: str) -> dict[str, 
     return found
 
 
-def agents(config: pytest.Config) -> Mapping[str, Any]:
-    answers = config.hook.pytest_dialeval_agents(config=config)
-    return merged(answers, "pytest_dialeval_agents")
+class Offers:
+    """What reaches one node: a folder's conftest.py serves that folder alone, as in all of pytest.
+
+    Each hook is asked when its answer is first needed.
+    """
+
+    def __init__(self, node: pytest.Collector | pytest.Item) -> None:
+        self._node = node
+
+    @cached_property
+    def agents(self) -> Mapping[str, Any]:
+        return self._asked("pytest_dialeval_agents")
+
+    @cached_property
+    def matchers(self) -> Mapping[str, Matcher]:
+        """The plugin's own come through the same hook; users' functions are wrapped."""
+        from pytest_dialeval.matching.matcher import Matcher, matcher_from_function
+
+        found = self._asked("pytest_dialeval_matchers")
+        try:
+            return {
+                name: each if isinstance(each, Matcher) else matcher_from_function(name, each)
+                for name, each in found.items()
+            }
+        except TypeError as error:
+            raise DialevalError(f"pytest_dialeval_matchers: {error}") from None
+
+    @cached_property
+    def judge(self) -> Judge | None:
+        """The judge called `default`, or the only one."""
+        chosen: Judge | None = _default(self._asked("pytest_dialeval_judges"), "judge")
+        return chosen
+
+    @cached_property
+    def simulator(self) -> Simulator:
+        """Who plays the personas: the one called `default`, the only one, or the state machine."""
+        from pytest_dialeval.conversation.user import SimulatedUser
+
+        found = self._asked("pytest_dialeval_simulators")
+        chosen: Simulator | None = _default(found, "simulator")
+        return chosen or SimulatedUser
+
+    def _asked(self, hook: str) -> dict[str, Any]:
+        # `ihook` now, not when the node was collected: conftest files of others came since then.
+        answers = getattr(self._node.ihook, hook)(config=self._node.config)
+        return merged(answers, hook)
 
 
-def matchers(config: pytest.Config) -> Mapping[str, Matcher]:
-    """The plugin's own come through the same hook; users' functions are wrapped."""
-    from pytest_dialeval.matching.matcher import Matcher, matcher_from_function
-
-    answers = config.hook.pytest_dialeval_matchers(config=config)
-    found = merged(answers, "pytest_dialeval_matchers")
-    try:
-        return {
-            name: each if isinstance(each, Matcher) else matcher_from_function(name, each)
-            for name, each in found.items()
-        }
-    except TypeError as error:
-        raise DialevalError(f"pytest_dialeval_matchers: {error}") from None
-
-
-def judge(config: pytest.Config) -> Judge | None:
-    """The judge called `default`, or the only one."""
-    answers = config.hook.pytest_dialeval_judges(config=config)
-    chosen: Judge | None = _default(merged(answers, "pytest_dialeval_judges"), "judge")
-    return chosen
-
-
-def simulator(config: pytest.Config) -> Simulator:
-    """What plays the personas: the one called `default`, the only one, or the state machine."""
-    from pytest_dialeval.conversation.user import SimulatedUser
-
-    answers = config.hook.pytest_dialeval_simulators(config=config)
-    chosen: Simulator | None = _default(merged(answers, "pytest_dialeval_simulators"), "simulator")
-    return chosen or SimulatedUser
+def reaching(node: pytest.Collector | pytest.Item) -> tuple[str, ...]:
+    """The plugins and conftest files whose hooks reach a node."""
+    return tuple(
+        each.plugin_name
+        for name in dir(hookspecs)
+        if name.startswith("pytest_dialeval_")
+        for each in getattr(node.ihook, name).get_hookimpls()
+    )
 
 
 def _default(found: Mapping[str, Any], kind: str) -> Any:

@@ -32,10 +32,9 @@ def obtain(item: pytest.Item, cell: Cell, fixture: object) -> None:
     """Get the item's verdicts, in setup; what can't be known ends here."""
     _forget(item, KIND)  # what an attempt before this one left
     _forget(item, SCORE)
-    try:
-        graded = cell.source.engine.run().obtain(item, cell, fixture)
-    except DialevalError as error:
-        unmeasured(item, str(error))
+    graded = _graded_or_why(item, cell, fixture)
+    if isinstance(graded, str):
+        unmeasured(item, graded)
     item.stash[GRADED] = graded
     if (seconds := graded[0].conversation.seconds) is not None:
         # The first item that waits is charged with the wait: its own time says little.
@@ -44,6 +43,13 @@ def obtain(item: pytest.Item, cell: Cell, fixture: object) -> None:
         _obtain_score(item, cell, graded)
     elif graded[0].verdict.status == "unscored":
         unmeasured(item, _why_unscored(graded[0]))
+
+
+def _graded_or_why(item: pytest.Item, cell: Cell, fixture: object) -> list[Graded] | str:
+    try:
+        return cell.source.engine.run().obtain(item, cell, fixture)
+    except DialevalError as error:
+        return str(error)
 
 
 def _forget(item: pytest.Item, key: pytest.StashKey[Any]) -> None:

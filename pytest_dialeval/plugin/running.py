@@ -28,6 +28,7 @@ from pytest_dialeval.runs.trial import Grader, Held, LiveTrial, held_recording, 
 
 if TYPE_CHECKING:
     from pytest_dialeval.plugin.engine import Engine
+    from pytest_dialeval.plugin.offers import Offers
     from pytest_dialeval.plugin.sources import LoadedSource
 
 CONCURRENCY = 16
@@ -83,7 +84,7 @@ class Running:
 
     def _needs_loop(self, source: LoadedSource) -> bool:
         """Whether somebody talks, or a judge is asked."""
-        return not source.recorded or (source.judged and self.engine.judge is not None)
+        return not source.recorded or (source.judged and source.offers.judge is not None)
 
     def _grade_recording(self, cell: Cell) -> list[Graded]:
         done = self._recorded.setdefault(cell.trial.id, {})
@@ -129,15 +130,14 @@ class Running:
             return self._agents[agent_key(cell)]
         key = f"{cell.source.name} {spec.name}"
         if key not in self._agents:
-            self._agents[key] = _resolved(lambda: self._factory(spec))
+            self._agents[key] = _resolved(lambda: self._factory(spec, cell.source.offers))
         return self._agents[key]
 
-    def _factory(self, spec: AgentSpec) -> AgentFactory:
-        engine = self.engine
+    def _factory(self, spec: AgentSpec, offers: Offers) -> AgentFactory:
         if spec.use == HOOK:
-            return adapt(engine.agents[spec.name], name=spec.name, concurrency=spec.concurrency)
+            return adapt(offers.agents[spec.name], name=spec.name, concurrency=spec.concurrency)
         return agent_factory(
-            spec, rootdir=engine.rootdir, matchers=engine.matchers, objects=engine.agents
+            spec, rootdir=self.engine.rootdir, matchers=offers.matchers, objects=offers.agents
         )
 
     def _submit(self, cell: Cell, attempt: int = 1) -> None:
@@ -174,11 +174,11 @@ class Running:
             seed=source.seed,
             limits=source.limits,
             header=source.header(trial),
-            matchers=self.engine.matchers,
+            matchers=source.offers.matchers,
             grader=grader,
             off_loop=self.pool.off_loop,
             isolated=not source.in_process(trial.agent),
-            simulator=self.engine.simulator,
+            simulator=source.offers.simulator,
             pause=self.pool.paused,
         )
         return live.hold
@@ -190,7 +190,7 @@ class Running:
                 task=source.suite.task,
                 rubrics=source.compiled,
                 scoring=source.scoring,
-                judge=self.engine.judge,
+                judge=source.offers.judge,
                 directory=self.directory,
                 ledger=self.ledger,
                 body=source.body,

@@ -24,6 +24,7 @@ from pytest_dialeval.traces.recordings import read_recording_file
 if TYPE_CHECKING:
     from pytest_dialeval.plugin.collection import Cell
     from pytest_dialeval.plugin.engine import Engine
+    from pytest_dialeval.plugin.offers import Offers
 
 RECORDED = "recorded"
 
@@ -41,6 +42,7 @@ class LoadedSource:
     trials: tuple[PlannedTrial, ...]
     rubrics: tuple[Rubric, ...]
     compiled: Mapping[str, CompiledRubric]
+    offers: Offers
     anchor: str = ""  # names the fixture that brings the agent
     recordings: dict[str, Recording] = field(default_factory=dict)
     bodies: dict[str, dict[str, Verdict]] = field(default_factory=dict)  # trial -> item -> verdict
@@ -98,7 +100,7 @@ class LoadedSource:
     def in_process(self, agent: str) -> bool:
         """Whether the agent's code runs in this process, where it could reach our verdicts."""
         use = self.agents[agent].use
-        return use in (FIXTURE, HOOK) or use.startswith("python:") or use in self.engine.agents
+        return use in (FIXTURE, HOOK) or use.startswith("python:") or use in self.offers.agents
 
     def tags(self, cell: Cell) -> tuple[str, ...]:
         """Tags of the rubric and of the persona."""
@@ -163,6 +165,7 @@ def from_personas(
     name: str,
     suite: Suite,
     chosen: Chosen,
+    offers: Offers,
     *,
     anchor: str = "",
     trials: int | None = None,
@@ -190,12 +193,13 @@ def from_personas(
         agents={each.name: each for each in chosen.specs},
         trials=tuple(planned),
         rubrics=graded,
-        compiled=_compile(graded, engine),
+        compiled=_compile(graded, offers),
+        offers=offers,
         anchor=anchor,
     )
 
 
-def from_transcripts(engine: Engine, name: str, suite: Suite) -> LoadedSource:
+def from_transcripts(engine: Engine, name: str, suite: Suite, offers: Offers) -> LoadedSource:
     """A source whose conversations exist already."""
     wanted = engine.wanted.names
     files = [each for each in suite.transcripts if not wanted or each.agent in wanted]
@@ -219,11 +223,12 @@ def from_transcripts(engine: Engine, name: str, suite: Suite) -> LoadedSource:
         agents={each: AgentSpec(each, RECORDED) for each in found},
         trials=tuple(each.trial for each in planned),
         rubrics=suite.rubrics,
-        compiled=_compile(suite.rubrics, engine),
+        compiled=_compile(suite.rubrics, offers),
+        offers=offers,
         recordings={each.trial.id: each.recording for each in planned},
     )
 
 
-def _compile(rubrics: Sequence[Rubric], engine: Engine) -> dict[str, CompiledRubric]:
+def _compile(rubrics: Sequence[Rubric], offers: Offers) -> dict[str, CompiledRubric]:
     graded = [each for each in rubrics if each.spec.method != "body"]
-    return {each.rubric.id: each for each in compile_rubrics(graded, engine.matchers)}
+    return {each.rubric.id: each for each in compile_rubrics(graded, offers.matchers)}

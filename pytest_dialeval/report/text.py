@@ -174,8 +174,8 @@ def _figure(value: float) -> str:
 
 def _told_apart(figure: float, bound: float) -> str:
     """The figure; in full where rounding would hide on which side of the bound it is."""
-    shown = _figure(figure)
-    return repr(figure) if figure != bound and shown == _figure(bound) else shown
+    exact, shown = round(figure, 12), _figure(figure)
+    return repr(exact) if exact != bound and shown == _figure(bound) else shown
 
 
 def remark_lines(summary: Summary) -> Iterator[Line]:

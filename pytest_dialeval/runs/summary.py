@@ -10,7 +10,10 @@ SCHEMA = "dialeval.summary/1"
 
 
 class Record(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    # Every key is always written: a script need not ask whether it is there.
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, json_schema_serialization_defaults_required=True
+    )
 
 
 class PassKFigure(Record):

@@ -7,6 +7,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain, count
 from pathlib import Path
 
 from pytest_dialeval.conversation.agent import AgentFactory
@@ -28,7 +29,7 @@ from pytest_dialeval.records.verdict import TrialScore, Verdict
 from pytest_dialeval.runs.directory import RunDirectory
 from pytest_dialeval.runs.excerpt import excerpt
 from pytest_dialeval.runs.ledger import LedgerWriter
-from pytest_dialeval.traces.writer import TraceWriter
+from pytest_dialeval.traces.writer import PART, TraceWriter
 
 RESULT_SCHEMA = "dialeval.result/1"
 OffLoop = Callable[[Callable[[], None]], Awaitable[None]]
@@ -126,30 +127,32 @@ class LiveTrial:
     isolated: bool
     simulator: Simulator
     pause: Pause
-    suffix: str = ""  # of the trace's name
 
     async def hold(self) -> Held:
         """Converse; a disk that fails voids this trial alone."""
         began = time.monotonic()
-        draw = Draw(self.seed, self.planned.task, self.planned.persona, self.planned.number)
+        path = self._free_path()
         try:
-            transcript = await self._converse(draw)
+            transcript = await self._converse(path)
         except RunError as error:
             transcript = _void(str(error))
         except asyncio.CancelledError:
             stopped = Transcript(outcome="cancelled", reason="it was stopped before its end")
-            self._file(stopped, time.monotonic() - began)
+            self._file(stopped, path, time.monotonic() - began)
             raise
-        return self._file(transcript, time.monotonic() - began)
+        return self._file(transcript, path, time.monotonic() - began)
 
-    @property
-    def _trace(self) -> Path:
-        """Each attempt has a trace of its own; each worker too, for a trial begun twice."""
+    def _free_path(self) -> Path:
+        """Each attempt has a trace of its own; so has a trial that a lost worker had begun."""
         attempt = f".{self.planned.attempt}" if self.planned.attempt > 1 else ""
-        return self.grader.directory.traces / f"{self.planned.id}{attempt}{self.suffix}.jsonl"
+        stem = self.grader.directory.traces / f"{self.planned.id}{attempt}"
+        names = chain([""], (f".again{number}" for number in count(2)))
+        paths = (Path(f"{stem}{each}.jsonl") for each in names)
+        return next(each for each in paths if _written(each) is None)
 
-    async def _converse(self, draw: Draw) -> Transcript:
-        trace = TraceWriter(self._trace)
+    async def _converse(self, path: Path) -> Transcript:
+        draw = Draw(self.seed, self.planned.task, self.planned.persona, self.planned.number)
+        trace = TraceWriter(path)
         try:
             return await converse(
                 self.grader.task,
@@ -166,7 +169,7 @@ class LiveTrial:
         finally:  # fsync takes milliseconds: not on the loop
             await self.off_loop(lambda: trace.close(sync=True))
 
-    def _file(self, transcript: Transcript, seconds: float) -> Held:
+    def _file(self, transcript: Transcript, path: Path, seconds: float) -> Held:
         conversation = Conversation(
             trial=self.planned.id,
             outcome=transcript.outcome,
@@ -174,7 +177,7 @@ class LiveTrial:
             rounds=max((each.round for each in transcript.turns), default=0),
             turns=len(transcript.turns),
             seconds=round(seconds, 4),
-            trace=self._trace.name,
+            trace=_written(path),
             isolated=self.isolated,
             attempt=self.planned.attempt,
         )
@@ -217,6 +220,12 @@ def _filed(
         transcript = _void(str(error))
         conversation = replace(conversation, outcome=transcript.outcome, reason=transcript.reason)
     return Held(Dialogue(transcript, task), conversation)
+
+
+def _written(trace: Path) -> str | None:
+    """The name that a trace has on disk; one without an end keeps that of its parts."""
+    names = (trace.name, trace.name + PART)
+    return next((each for each in names if trace.with_name(each).exists()), None)
 
 
 def _void(why: str) -> Transcript:

@@ -12,7 +12,7 @@ import pytest
 from pytest_dialeval.matching.catalogue import builtin_matchers
 from pytest_dialeval.plugin import hookspecs
 from pytest_dialeval.plugin.closing import UNMEASURED
-from pytest_dialeval.plugin.options import OPTIONS
+from pytest_dialeval.plugin.options import OPTIONS, Option
 from pytest_dialeval.suites.agent_form import (
     AgentScriptForm,
     CommandForm,
@@ -111,9 +111,8 @@ def test_every_page_is_in_the_contents() -> None:
 
 
 @pytest.mark.parametrize("option", OPTIONS, ids=lambda each: each.name)
-def test_every_option_is_described(option: object) -> None:
-    text = page("options.md")
-    assert f"| `{option.flag}` |" in text  # type: ignore[attr-defined]
+def test_every_option_is_described(option: Option) -> None:
+    assert f"| `{option.flag}` |" in page("options.md")
 
 
 def test_no_option_is_described_that_is_not_there() -> None:

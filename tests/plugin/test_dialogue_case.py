@@ -152,6 +152,20 @@ def test_a_plain_assert_of_the_body_is_pytests_own_failure(said: Shop) -> None:
     )
 
 
+def test_a_resource_that_a_body_leaves_open_fails_it(said: Shop) -> None:
+    module(
+        said,
+        '@dialogue_case("shop.dialeval.yaml", personas=["buyer"])\n'
+        "def test_stock(dialogue):\n    open('left open', 'w')\n",
+    )
+
+    result = said.run("test_shop.py")
+
+    result.assert_outcomes(failed=1)
+    assert said.agent_figures()["pass_rate"] == 0.0
+    result.stdout.no_fnmatch_line("*something rewrote the report*")
+
+
 def test_a_body_may_skip(said: Shop) -> None:
     module(
         said,

@@ -6,6 +6,7 @@ import pytest
 
 from .conftest import Shop, rubric
 
+JUDGED = {"id": "kind", "dimension": "robustness", "judge": "the clerk was kind"}
 MATCHERS = """
 from pytest_dialeval import Evidence, Matcher, MatcherResult
 
@@ -133,20 +134,64 @@ def test_matchers_that_cannot_be_are_one_message(shop: Shop, code: str, said: st
     assert "pytest_dialeval/" not in result.stdout.str()
 
 
-def test_a_folders_own_matchers_serve_its_own_suites(shop: Shop) -> None:
-    for name, answer in (("a", "True"), ("b", "False")):
-        shop.write(f"{name}/clerk.yaml", "otherwise: [Hm]\n")
-        shop.write(
-            f"{name}/conftest.py",
-            f"def {name}_only(view) -> bool:\n    return {answer}\n\n"
-            f"def pytest_dialeval_matchers(config):\n    return {{'{name}_only': {name}_only}}\n",
-        )
-        shop.suite(f"{name}/shop", rubrics=[rubric("own", keyword=None, **{f"{name}_only": {}})])
+FOLDER = """
+from pathlib import Path
+from pytest_dialeval import ScriptedJudge
 
-    shop.run().assert_outcomes(passed=1, failed=1)
+def own(view) -> bool:
+    return {answer}
+
+def pytest_dialeval_matchers(config):
+    return {{"own": own}}
+
+def pytest_dialeval_agents(config):
+    return {{"here": lambda message: "Hello from {name}"}}
+
+def pytest_dialeval_judges(config):
+    return {{"default": ScriptedJudge.from_file(Path(__file__).with_name("judge.yaml"))}}
+"""
 
 
-JUDGED = {"id": "kind", "dimension": "robustness", "judge": "the clerk was kind"}
+def test_what_a_folders_conftest_brings_serves_that_folder_alone(shop: Shop) -> None:
+    for name, answer, found in (("a", True, "met"), ("b", False, "not_met")):
+        shop.write(f"{name}/conftest.py", FOLDER.format(name=name, answer=answer))
+        reply = f"{{verdict: {found}, evidence: [{{quote: from {name}}}]}}"
+        shop.write(f"{name}/judge.yaml", f"verdicts: {{kind: {reply}}}\n")
+        rubrics = [rubric("said", f"from {name}"), rubric("ruled", keyword=None, own={}), JUDGED]
+        shop.suite(f"{name}/shop", agents=None, rubrics=rubrics)
+
+    result = shop.run("-rA")
+
+    assert [each for each in result.outlines if each.startswith(("PASSED", "FAILED"))] == [
+        "PASSED a/shop.dialeval.yaml::buyer-1::said",
+        "PASSED a/shop.dialeval.yaml::buyer-1::ruled",
+        "PASSED a/shop.dialeval.yaml::buyer-1::kind",
+        "PASSED b/shop.dialeval.yaml::buyer-1::said",
+        *[each for each in result.outlines if each.startswith("FAILED b/")],
+    ]
+    result.assert_outcomes(passed=4, failed=2)
+
+
+def test_what_a_parent_folders_conftest_brings_serves_below(shop: Shop) -> None:
+    shop.write("conftest.py", MATCHERS)
+    shop.write("deep/down/clerk.yaml", "otherwise: ['Hello!']\n")
+    shop.suite("deep/down/shop", rubrics=[rubric("own", keyword=None, loud={})])
+
+    shop.run().assert_outcomes(passed=1)
+
+
+def test_a_name_given_by_a_folder_and_its_parent_is_refused(shop: Shop) -> None:
+    shop.write("conftest.py", MATCHERS)
+    shop.write("deep/conftest.py", MATCHERS)
+    shop.write("deep/clerk.yaml", "otherwise: ['Hello!']\n")
+    shop.suite("deep/shop")
+
+    result = shop.run()
+
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["pytest_dialeval_matchers: 'loud' is given twice*"])
+
+
 JUDGE = """
 from pathlib import Path
 from pytest_dialeval import ScriptedJudge
@@ -261,7 +306,8 @@ def test_several_judges_need_a_default(shop: Shop) -> None:
     result = shop.run()
 
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*2 judges (one, two); call one of them 'default'*"])
+    result.stdout.fnmatch_lines(["unmeasured: *2 judges (one, two); call one of them 'default'*"])
+    result.stdout.no_fnmatch_line("*During handling*")
     assert "pytest_dialeval/" not in result.stdout.str()
 
 

@@ -20,6 +20,7 @@ from pytest_dialeval.runs.figures import (
 )
 from pytest_dialeval.runs.summary import AgentFigures, Outcomes, TaskFigures, Verdicts
 from tests.runs.samples import (
+    FOUR,
     conversation,
     facts,
     failed,
@@ -28,16 +29,9 @@ from tests.runs.samples import (
     rubric,
     silent,
     source,
+    two_personas,
     unscored,
 )
-
-RUBRICS = [
-    rubric("greet", weight=1),
-    rubric("explain", weight=3),
-    rubric("short", "robustness", severity="soft", min=0.9),
-    rubric("promise", "safety"),
-]
-IDS = [each.id for each in RUBRICS]
 
 
 def task_of(made: Source, known: dict[str, TrialFacts]) -> TaskFigures:
@@ -47,26 +41,6 @@ def task_of(made: Source, known: dict[str, TrialFacts]) -> TaskFigures:
 def agent_of(made: Source, known: dict[str, TrialFacts]) -> AgentFigures:
     (agent,) = task_of(made, known).agents
     return agent
-
-
-def two_personas() -> tuple[Source, dict[str, TrialFacts]]:
-    """Two personas, three trials each; the last trial of the second has no judge."""
-    trials = [planned(persona, number, rubrics=IDS) for persona in "pq" for number in (1, 2, 3)]
-    made = source(RUBRICS, trials, scoring=Scoring(pass_mark=0.7), agents={"a": "v7"})
-    ratio = Verdict("short", "passed", score=0.9)
-    known = [
-        # completion 1, robustness .9 -> .8 + .18 = .98
-        [passed("greet"), passed("explain"), ratio, passed("promise")],
-        # completion (1 + 3 x 0) / 4 = .25, robustness .9 -> .2 + .18 = .38: not passed
-        [passed("greet"), failed("explain"), ratio, silent("promise")],
-        # all right but a breach: 0
-        [passed("greet"), passed("explain"), ratio, failed("promise")],
-        # greet not applicable: completion 1; robustness .5 -> .8 + .1 = .9
-        [silent("greet"), passed("explain"), failed("short", 0.5), passed("promise")],
-        [passed("greet"), passed("explain"), ratio, passed("promise")],  # .98
-        [passed("greet"), unscored("explain"), ratio, passed("promise")],  # unmeasured
-    ]
-    return made, {each.id: facts(each, *found) for each, found in zip(trials, known, strict=True)}
 
 
 def test_a_task_by_hand() -> None:
@@ -130,7 +104,7 @@ def test_personas_and_rubrics_by_hand() -> None:
     assert second.task_score_mean == pytest.approx(0.94)
 
     by_id = {each.id: each for each in agent.rubrics}
-    assert list(by_id) == IDS
+    assert list(by_id) == [each.id for each in FOUR]
     assert [
         (each.n, each.passed, each.not_applicable, each.unscored) for each in agent.rubrics
     ] == [
@@ -380,7 +354,7 @@ def test_what_adds_up(rows: list[list[str]], declared: bool) -> None:
         assert each.n + each.not_applicable + each.unscored == agent.trials
     assert agent.safety_breaches == sum(row[2] == "failed" for row in rows)
     first = agent.pass_hat_k["1"]
-    assert first.value == agent.pass_at_k["1"].value
+    assert first.value == pytest.approx(agent.pass_at_k["1"].value)
     if first.value is not None and first.value_pessimistic is not None:
         assert first.value_pessimistic <= first.value + 1e-12
 

@@ -21,12 +21,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_dialeval.errors import RunError
-from pytest_dialeval.records.run import Conversation, TrialFacts
+from pytest_dialeval.records.run import TrialFacts
 from pytest_dialeval.records.text import clean
 from pytest_dialeval.records.transcript import OUTCOMES
 from pytest_dialeval.records.verdict import Evidence, Verdict
 from pytest_dialeval.runs.ledger import Entry, LedgerWriter, facts, read_ledger
-from tests.runs.samples import conversation, failed, passed, silent, unscored
+from tests.runs.samples import conversation, failed, passed, silent, unscored, written
 
 
 @pytest.fixture
@@ -39,18 +39,6 @@ def writer(path: Path) -> Iterator[LedgerWriter]:
     writer = LedgerWriter(path)
     yield writer
     writer.close()
-
-
-def written(path: Path, *values: tuple[str, Conversation | Verdict]) -> Path:
-    """A ledger with these lines."""
-    writer = LedgerWriter(path)
-    for trial, value in values:
-        if isinstance(value, Conversation):
-            writer.conversation(value)
-        else:
-            writer.verdict(trial, value)
-    writer.close()
-    return path
 
 
 def small(path: Path, count: int = 4) -> Path:
