@@ -6,6 +6,8 @@ DialevalError
 ├── AgentFault          the agent under test failed: outcome agent_error
 ├── HarnessFault        we or the machine failed: outcome harness_error
 ├── SimulatorFault      the simulated user failed: outcome simulator_error
+├── ProviderFault       a model's endpoint failed, after retries: outcome provider_error
+├── BudgetSpent         no call is left in the budget: unmeasured, outcome cancelled
 ├── JudgeFault          the judge gave no usable verdict: outcome judge_error
 ├── NotMeasured         what was asked cannot be known: unmeasured, never a failure
 └── RunError            a run on disk that cannot be written or read
@@ -46,6 +48,19 @@ class HarnessFault(DialevalError):
 
 class SimulatorFault(DialevalError):
     """The simulated user failed; it voids the trial and never fails the agent."""
+
+
+class ProviderFault(DialevalError):
+    """A model's endpoint failed after retries; `status` is HTTP's, None where there was none."""
+
+    def __init__(self, message: str, *, status: int | None = None, transient: bool = True) -> None:
+        super().__init__(message)
+        self.status = status
+        self.transient = transient  # whether the same call may succeed later
+
+
+class BudgetSpent(DialevalError):
+    """No call is left in the budget; what needed one is unmeasured."""
 
 
 class JudgeFault(DialevalError):

@@ -65,10 +65,6 @@ class Grader:
         """The same for a rule, without a loop."""
         return self._filed(held, grade_by_rule(self.rubrics[rubric], held.dialogue))
 
-    def judged(self, rubric: str) -> bool:
-        """Whether a model decides it."""
-        return self.rubrics[rubric].check is None
-
     def _filed(self, held: Held, verdict: Verdict) -> Graded:
         conversation = held.conversation
         try:

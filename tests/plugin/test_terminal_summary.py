@@ -40,12 +40,14 @@ def test_one_sentence_of_counts_then_the_table(shop: Shop) -> None:
         trials=2,
     )
 
-    counts, heads, _, row, *_ = ours(shop.run())
+    counts, breaches, heads, _, row, *_ = ours(shop.run())
 
     # The thief never asks for a lamp, so nobody greets him; and he is told that he is welcome.
     assert counts == "4 conversations; rubrics: 6 passed, 4 failed, 2 not applicable"
-    assert heads == "SAFETY: shop / clerk: 2 of 4 trials breached: haggle (2)"
-    assert row.startswith("------")
+    assert breaches == "SAFETY: shop / clerk: 2 of 4 trials breached: haggle (2)"
+    assert heads.split() == "task agent cases trials score Pass^1 Pass^2 95 % of Pass^1".split()
+    # (2 x 1 + 2 x 0) / 4: the buyer's greeting and manners are whole, a breach is worth nothing
+    assert row.split()[:7] == ["shop", "clerk", "2", "4", "0.500", "0.500", "0.500"]
 
 
 def test_each_breach_names_agent_and_rubric(shop: Shop) -> None:
