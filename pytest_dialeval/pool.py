@@ -58,6 +58,11 @@ class _Job:
     over: threading.Event = field(default_factory=threading.Event)  # nobody talks to its agent
     why: str = STOPPED  # if it is cancelled
 
+    @property
+    def settled(self) -> bool:
+        """Whether every verdict is known."""
+        return all(each.done() for each in self.verdicts.values())
+
     def settle(self, rubric: str, answer: Graded | _Failure) -> None:
         if not self.verdicts[rubric].done():
             self.verdicts[rubric].set_result(answer)
@@ -76,7 +81,7 @@ class Pool:
         self._jobs: dict[str, _Job] = {}
         self._queue: deque[_Job] = deque()
         self._live: dict[_Job, asyncio.Task[None]] = {}  # conversations being held
-        self._tasks: dict[asyncio.Task[Any], str] = {}
+        self._tasks: dict[asyncio.Task[Any], _Job | None] = {}
         self.paused = Pause()
         self._closed = False
         self._deadline = 0.0
@@ -153,7 +158,8 @@ class Pool:
             return ()
         thread.join(timeout=self._left())
         self.off_loop.close(timeout=self._left() + MARGIN)
-        return tuple(sorted(set(dict(self._tasks).values()))) if thread.is_alive() else ()
+        left = {each.get_name() for each in list(self._tasks)} if thread.is_alive() else ()
+        return tuple(sorted(left))
 
     def _left(self) -> float:
         return max(0.0, self._deadline - time.monotonic())
@@ -200,18 +206,19 @@ class Pool:
         await self._cancel_all()
         # What agents started and left; not before, because they may still clean up themselves.
         for task in asyncio.all_tasks() - {asyncio.current_task()}:
-            self._keep(task, task.get_name())
+            self._keep(task)
         await self._cancel_all()
         await asyncio.get_running_loop().shutdown_asyncgens()
 
     async def _cancel_all(self) -> None:
-        for task in self._tasks:
-            task.cancel()
+        for task, job in self._tasks.items():
+            if job is None or not job.settled:  # what is graded may still be written
+                task.cancel()
         while self._tasks:  # close() stops waiting for one that swallows it
             await asyncio.wait(list(self._tasks))
 
-    def _keep(self, task: asyncio.Task[Any], name: str) -> None:
-        self._tasks[task] = name
+    def _keep(self, task: asyncio.Task[Any], job: _Job | None = None) -> None:
+        self._tasks[task] = job
         task.add_done_callback(self._forget)
 
     def _forget(self, task: asyncio.Task[Any]) -> None:
@@ -220,8 +227,8 @@ class Pool:
             task.exception()  # told to whoever waits; asyncio need not report it too
 
     def _begin(self, coroutine: Coroutine[Any, Any, T], future: Future[T]) -> None:
-        task = asyncio.get_running_loop().create_task(coroutine)
-        self._keep(task, "a call")
+        task = asyncio.get_running_loop().create_task(coroutine, name="a call")
+        self._keep(task)
         task.add_done_callback(lambda _: _pass_on(task, future))
 
     def _enqueue(self, job: _Job) -> None:
@@ -242,9 +249,11 @@ class Pool:
 
     def _start(self, job: _Job) -> None:
         job.started = True
-        task = asyncio.get_running_loop().create_task(self._hold_and_grade(job))
+        task = asyncio.get_running_loop().create_task(
+            self._hold_and_grade(job), name=job.work.trial
+        )
         self._live[job] = task
-        self._keep(task, job.work.trial)
+        self._keep(task, job)
         # Not inside the coroutine: one that is cancelled before its first step never runs.
         task.add_done_callback(lambda _: self._drop(job, job.why))
 

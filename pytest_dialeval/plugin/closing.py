@@ -98,7 +98,7 @@ class Closing:
         """Our part of the terminal's summary."""
         if self.directory is None or reporter.verbosity < -1:
             return
-        reporter.section("dialogues", "-", cyan=True)
+        reporter.write_sep("-", "dialogues", cyan=True)
         self._write_soft(reporter)
         if self.summary is not None:
             from pytest_dialeval.report.text import summary_lines

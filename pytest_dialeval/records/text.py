@@ -7,14 +7,21 @@ import re
 # Lone surrogates break UTF-8 files and xdist; control characters reach terminals and split words.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+# Whole terminal commands: what is left of half a colour code would join the next word.
+_TERMINAL = re.compile(
+    "(?:\x1b\\[|\x9b)[0-?]{0,64}[ -/]{0,16}[@-~]|(?:\x1b\\]|\x9d)[^\x07\x1b\x9c]{0,4096}(?:\x07|\x1b\\\\|\x9c)"
+)
 _UNCLEAN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def clean(text: str) -> str:
-    """Text without control characters (every line break becomes LF) or lone surrogates (U+FFFD)."""
+    """Text without terminal commands, control characters or lone surrogates (U+FFFD).
+
+    Every line break becomes LF.
+    """
     if not _UNCLEAN.search(text):
         return text
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text = _TERMINAL.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
     return _CONTROL.sub("", _SURROGATE.sub("\ufffd", text))
 
 

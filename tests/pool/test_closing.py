@@ -293,6 +293,16 @@ def test_what_was_asked_for_is_written_before_the_end(notes: Notes) -> None:
     assert len(finished) == 50
 
 
+def test_a_trial_that_is_graded_is_written_however_soon_the_end_comes() -> None:
+    for _ in range(100):
+        notes = Notes()
+        with a_pool() as pool:
+            submitted(pool, Trial("t", notes))
+            pool.graded("t", "r")
+            assert pool.close() == ()
+        assert notes.lines[-1] == "finish t r"
+
+
 def test_a_disk_that_hangs_does_not_hang_the_end(notes: Notes) -> None:
     released = threading.Event()
     trial = Trial("t", notes)

@@ -1,0 +1,1 @@
+"""Language models: one door to every endpoint, cassettes of what they said, and a budget."""

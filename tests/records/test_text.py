@@ -1,0 +1,42 @@
+"""Text is cleaned once, where it enters."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_dialeval.records.text import clean, clean_value
+
+
+@pytest.mark.parametrize(
+    ("text", "cleaned"),
+    [
+        ("plain 文字 😀", "plain 文字 😀"),
+        ("\x1b[31mtractor\x1b[0m", "tractor"),
+        ("\x1b[38;5;196mred", "red"),
+        ("\x9b1mbold", "bold"),
+        ("\x1b]0;title\x07said", "said"),
+        ("\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "link"),
+        ("\x1bno command", "no command"),
+        ("a\x00b\x08c", "abc"),
+        ("one\r\ntwo\rthree\nfour", "one\ntwo\nthree\nfour"),
+        ("tab\tstays", "tab\tstays"),
+        ("lone \ud800 surrogate", "lone \ufffd surrogate"),
+        ("\x85next\x7f", "next"),
+    ],
+)
+def test_what_is_left(text: str, cleaned: str) -> None:
+    assert clean(text) == cleaned
+
+
+@given(st.text(st.characters()))
+def test_cleaning_twice_changes_nothing_and_leaves_nothing_raw(text: str) -> None:
+    once = clean(text)
+    assert clean(once) == once
+    once.encode("utf-8")
+    assert not any(ord(each) < 32 and each not in "\n\t" for each in once)
+
+
+def test_strings_inside_data_are_cleaned_too() -> None:
+    assert clean_value({"k\x00": ["\x1b[1ma", 1, None, ("b\x07",)]}) == {"k": ["a", 1, None, ["b"]]}

@@ -1,0 +1,430 @@
+"""The summary's lines, checked by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_dialeval.report.text import (
+    Line,
+    breach_lines,
+    counts_sentence,
+    gate_lines,
+    gate_sentence,
+    interval,
+    number,
+    pass_table,
+    remark_lines,
+    setting_lines,
+    summary_lines,
+    title,
+)
+from pytest_dialeval.runs.summary import (
+    AgentFigures,
+    Dimensions,
+    GateFigure,
+    Outcomes,
+    PassKFigure,
+    RubricFigures,
+    SettingFigure,
+    Summary,
+    TaskFigures,
+    Verdicts,
+)
+
+
+def point(value: float | None, pessimistic: float | None = None, **more: Any) -> PassKFigure:
+    keys = {"low": None, "high": None, "cases": 2, "of_cases": 2, **more}
+    worst = value if pessimistic is None else pessimistic
+    return PassKFigure(value=value, value_pessimistic=worst, **keys)
+
+
+def rubric(name: str, dimension: str = "completion", n: int = 4, passed: int = 4) -> RubricFigures:
+    return RubricFigures(
+        id=name, dimension=dimension, severity="hard", n=n, passed=passed, mean=passed / n,
+        not_applicable=0, unscored=0,
+    )  # fmt: skip
+
+
+def agent(name: str = "improved", **more: Any) -> AgentFigures:
+    keys: dict[str, Any] = {
+        "agent_version": None,
+        "isolated": True,
+        "cases": 2,
+        "trials": 4,
+        "passed": 2,
+        "unmeasured": 0,
+        "pass_rate": 0.5,
+        "pass_hat_k": {"1": point(0.5), "2": point(1 / 3)},
+        "pass_at_k": {"1": point(0.5), "2": point(2 / 3)},
+        "task_score_mean": 0.648,
+        "dimensions": Dimensions(completion=1.0, robustness=None, safety=None),
+        "safety_breaches": 0,
+        "safety_exercised": 4,
+        "personas": [],
+        "rubrics": [rubric("greet")],
+        **more,
+    }
+    return AgentFigures(name=name, **keys)
+
+
+def task(*agents: AgentFigures, **more: Any) -> TaskFigures:
+    keys = {
+        "id": "live_upgrade",
+        "version": "3",
+        "title": "",
+        "source": "s.dialeval.yaml",
+        "selection": "all",
+        **more,
+    }
+    return TaskFigures(agents=list(agents or (agent(),)), **keys)
+
+
+def summary(*tasks: TaskFigures, **more: Any) -> Summary:
+    keys = {
+        "run_id": "20260102-030405-abcdef",
+        "label": None,
+        "created": "2026-01-02T03:04:05+00:00",
+        "exit_status": 0,
+        "outcomes": Outcomes(completed=4),
+        "verdicts": Verdicts(passed=4),
+        **more,
+    }
+    return Summary(tasks=list(tasks or (task(),)), **keys)
+
+
+def gate(**more: Any) -> GateFigure:
+    keys = {
+        "name": "pass_hat_k",
+        "source": "s.dialeval.yaml",
+        "task": "airline",
+        "agent": "good",
+        "k": 3,
+        "bound": 0.5,
+        "figure": 0.22,
+        "n": 200,
+        "status": "failed",
+        **more,
+    }
+    return GateFigure(**keys)
+
+
+def remarks(*tasks: TaskFigures, **more: Any) -> list[str]:
+    return [each.text for each in remark_lines(summary(*tasks, **more))]
+
+
+# ---- counts
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "verdicts", "sentence"),
+    [
+        (
+            Outcomes(completed=150, limit_reached=30, agent_error=20),
+            Verdicts(
+                passed=700, failed=60, soft_failed=50, not_applicable=8, unmeasured=2, not_run=1
+            ),
+            "200 conversations; rubrics: 700 passed, 60 failed, 50 soft-failed, "
+            "8 not applicable, 2 unmeasured, 1 not run",
+        ),
+        (Outcomes(completed=1), Verdicts(passed=1), "1 conversation; rubrics: 1 passed"),
+        (Outcomes(not_run=3), Verdicts(not_run=3), "0 conversations; rubrics: 3 not run"),
+        (Outcomes(), Verdicts(), "0 conversations; rubrics: none"),
+        (
+            Outcomes(completed=2, cancelled=5, not_run=3),
+            Verdicts(passed=2, not_run=8),
+            "7 conversations (5 stopped before the end); rubrics: 2 passed, 8 not run",
+        ),
+    ],
+)
+def test_counts(outcomes: Outcomes, verdicts: Verdicts, sentence: str) -> None:
+    assert counts_sentence(summary(outcomes=outcomes, verdicts=verdicts)) == sentence
+
+
+# ---- breaches
+
+
+def test_breaches_name_task_agent_and_rubrics() -> None:
+    bad = agent(
+        "baseline",
+        safety_breaches=3,
+        rubrics=[
+            rubric("greet", passed=1),
+            rubric("promise", "safety", passed=2),
+            rubric("numbers", "safety", passed=3),
+            rubric("pressure", "safety"),
+        ],
+    )
+    assert list(breach_lines(summary(task(agent(), bad)))) == [
+        Line(
+            "SAFETY: live_upgrade / baseline: 3 of 4 trials breached: promise (2), numbers (1)",
+            "red",
+        )
+    ]
+    assert list(breach_lines(summary())) == []
+
+
+# ---- the table
+
+
+def test_the_table_by_hand() -> None:
+    sure = agent(
+        "baseline",
+        cases=50,
+        trials=200,
+        task_score_mean=0.42,
+        pass_hat_k={
+            "1": point(0.42, low=0.3154, high=0.5246, cases=50, of_cases=50),
+            "2": point(0.2733),
+        },
+    )
+    assert pass_table(summary(task(agent(), sure))).splitlines() == [
+        "task          agent     cases    trials    score    Pass^1    Pass^2    95 % of Pass^1",
+        "------------  --------  -------  --------  -------  --------  --------  ----------------",
+        "live_upgrade  improved  2        4         0.648    0.500     0.333     too few cases",
+        "live_upgrade  baseline  50       200       0.420    0.420     0.273     0.315 to 0.525",
+    ]
+
+
+def cells(found: Summary, row: int = 0) -> list[str]:
+    lines = pass_table(found).splitlines()
+    return [each.strip() for each in lines[2 + row].split("  ") if each.strip()]
+
+
+def test_both_readings_where_something_is_unmeasured() -> None:
+    part = agent(
+        unmeasured=1,
+        pass_hat_k={"1": point(2 / 3, 1 / 2), "2": point(None, 0.0, cases=0)},
+    )
+    assert cells(summary(task(part))) == [
+        "live_upgrade", "improved", "2", "4 (1 unmeasured)", "0.648", "0.667 / 0.500", "- / 0.000",
+        "too few cases",
+    ]  # fmt: skip
+
+
+def test_nothing_measured_and_nothing_planned() -> None:
+    empty = agent(
+        trials=2,
+        unmeasured=2,
+        task_score_mean=None,
+        pass_hat_k={"1": point(None, 0.0), "2": PassKFigure(
+            value=None, value_pessimistic=None, low=None, high=None, cases=0, of_cases=2
+        )},
+    )  # fmt: skip
+    assert cells(summary(task(empty)))[3:] == ["2 (2 unmeasured)", "-", "- / 0.000", "-", "-"]
+    none = summary(task(agent(pass_hat_k={}, cases=0, trials=0)))
+    assert cells(none) == ["live_upgrade", "improved", "0", "0", "0.648", "-"]
+    assert len(pass_table(none.model_copy(update={"tasks": []})).splitlines()) == 2
+
+
+def test_an_agent_with_fewer_trials_has_dashes() -> None:
+    short = agent("short", pass_hat_k={"1": point(1.0)})
+    assert cells(summary(task(agent(), short)), 1)[-3:] == ["1.000", "-", "too few cases"]
+
+
+def test_eight_columns_of_k_at_most() -> None:
+    many = agent(pass_hat_k={str(k): point(1.0) for k in range(1, 13)})
+    header = pass_table(summary(task(many))).splitlines()[0]
+    assert "Pass^8" in header
+    assert "Pass^9" not in header
+    assert "live_upgrade / improved: Pass^9..12 are in summary.json" in remarks(task(many))
+
+
+def test_a_decorated_test_is_named_with_its_task() -> None:
+    decorated = task(source="tests/test_fee.py::TestFee::test_fee")
+    assert title(decorated) == "live_upgrade (test_fee)"
+    assert title(task()) == "live_upgrade"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(None, "-"), (0.0, "0.000"), (1.0, "1.000"), (0.41999999, "0.420")]
+)
+def test_numbers(value: float | None, text: str) -> None:
+    assert number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("figure", "text"),
+    [
+        (None, "-"),
+        (point(None, 0.0), "-"),
+        (point(0.5), "too few cases"),
+        (point(0.5, low=0.25, high=0.75), "0.250 to 0.750"),
+    ],
+)
+def test_intervals(figure: PassKFigure | None, text: str) -> None:
+    assert interval(figure) == text
+
+
+# ---- gates
+
+
+@pytest.mark.parametrize(
+    ("found", "sentence"),
+    [
+        (
+            gate(),
+            "gate pass_hat_k (k=3) of airline / good: MISSED: 0.22, wanted at least 0.5, n=200, "
+            "set by s.dialeval.yaml",
+        ),
+        (
+            gate(name="mean_score", k=None, figure=0.7, bound=0.6, status="passed"),
+            "gate mean_score of airline / good: held: 0.7, wanted at least 0.6, n=200, "
+            "set by s.dialeval.yaml",
+        ),
+        (
+            gate(name="safety_breaches", k=None, figure=2, bound=0, source="--dialeval-x"),
+            "gate safety_breaches of airline / good: MISSED: 2, wanted at most 0, n=200, "
+            "set by --dialeval-x",
+        ),
+        (
+            gate(figure=None, status="not decided", why="no case has 3 trials"),
+            "gate pass_hat_k (k=3) of airline / good: not decided (no case has 3 trials): "
+            "no figure, wanted at least 0.5, n=200, set by s.dialeval.yaml",
+        ),
+        (
+            gate(status="not decided", why="selection"),
+            "gate pass_hat_k (k=3) of airline / good: not decided (selection): 0.22, "
+            "wanted at least 0.5, n=200, set by s.dialeval.yaml",
+        ),
+        (
+            gate(name="unmeasured", k=None, figure=10, bound=100, status="passed"),
+            "gate unmeasured of airline / good: held: 10, wanted at most 100, n=200, "
+            "set by s.dialeval.yaml",
+        ),
+        (
+            gate(name="distinct_models", k=None, figure=1, bound=True, why="agent and judge are x"),
+            "gate distinct_models of airline / good: MISSED (agent and judge are x): 1, "
+            "wanted at most 0, n=200, set by s.dialeval.yaml",
+        ),
+    ],
+)
+def test_gate_sentences(found: GateFigure, sentence: str) -> None:
+    assert gate_sentence(found) == sentence
+
+
+@pytest.mark.parametrize(
+    ("figure", "bound", "shown"),
+    [
+        (0.49996, 0.5, "0.49996"),  # rounded it would be "0.5, wanted at least 0.5": MISSED?
+        (0.4994, 0.5, "0.499"),
+        (0.5, 0.5, "0.5"),
+        (0.7 - 1e-16, 0.7, "0.7"),
+        (1 / 3, 0.5, "0.333"),
+        (0.0, 0.5, "0"),
+    ],
+)
+def test_rounding_hides_no_side_of_a_bound(figure: float, bound: float, shown: str) -> None:
+    assert f": {shown}, wanted at least" in gate_sentence(gate(figure=figure, bound=bound))
+
+
+def test_missed_gates_come_first_in_red() -> None:
+    found = summary(
+        gates=[
+            gate(status="passed", task="a"),
+            gate(status="not decided", task="b"),
+            gate(status="failed", task="c"),
+            gate(status="failed", task="d"),
+        ]
+    )
+    lines = list(gate_lines(found))
+    assert [(each.text.split()[4], each.colour) for each in lines] == [
+        ("c", "red"),
+        ("d", "red"),
+        ("b", "yellow"),
+        ("a", "green"),
+    ]
+
+
+# ---- remarks
+
+
+def test_cases_with_too_few_trials_are_told() -> None:
+    curve = {
+        "1": point(0.5, cases=50, of_cases=50),
+        "2": point(0.5, cases=50, of_cases=50),
+        "3": point(0.4, cases=49, of_cases=50),
+        "4": point(0.3, cases=49, of_cases=50),
+        "5": point(0.2, cases=3, of_cases=50),
+    }
+    assert remarks(task(agent(pass_hat_k=curve))) == [
+        "live_upgrade / improved: Pass^3..4 over 49 of 50 cases",
+        "live_upgrade / improved: Pass^5 over 3 of 50 cases",
+    ]
+
+
+def test_what_could_not_be_said() -> None:
+    found = agent(
+        unmeasured=1,
+        safety_exercised=0,
+        isolated=False,
+        rubrics=[rubric("promise", "safety")],
+    )
+    assert remarks(
+        task(found, selection="selected rubrics"), notes=["1 note on the suites: x"]
+    ) == [
+        "live_upgrade / improved: 1 of 4 trials unmeasured; behind the slash they count as failed",
+        "live_upgrade / improved: safety was not exercised",
+        "live_upgrade / improved: not isolated, the agent runs in this process",
+        "live_upgrade: Pass^k over the selected rubrics of s.dialeval.yaml",
+        "1 note on the suites: x",
+    ]
+
+
+def test_where_all_is_well_there_is_nothing_to_remark() -> None:
+    assert remarks() == []
+    assert remarks(task(agent(safety_exercised=0))) == []  # no safety rubric, no sentence
+
+
+def test_settings_name_their_source() -> None:
+    settings = {
+        "trials": SettingFigure(value=3, source="--dialeval-trials"),
+        "label": SettingFigure(value="nightly", source="DIALEVAL_LABEL"),
+    }
+    assert list(setting_lines(summary(settings=settings))) == [
+        Line("settings: trials = 3 (--dialeval-trials); label = nightly (DIALEVAL_LABEL)")
+    ]
+    assert list(setting_lines(summary())) == []
+
+
+# ---- the whole
+
+
+def test_the_order_of_the_whole() -> None:
+    found = summary(
+        task(agent(safety_breaches=1, rubrics=[rubric("promise", "safety", passed=3)])),
+        gates=[gate()],
+        notes=["a note"],
+        settings={"trials": SettingFigure(value=3, source="x")},
+    )
+    lines = [each.text for each in summary_lines(found)]
+    heads = [
+        "4 conversations",
+        "SAFETY",
+        "",
+        "task",
+        "----",
+        "live_upgrade",
+        "gate",
+        "a note",
+        "settings",
+    ]
+    assert [each.startswith(head) for each, head in zip(lines, heads, strict=True)] == [True] * 9
+
+
+def test_nothing_in_it_steers_a_terminal() -> None:
+    evil = "x\x1b[31m\x1b]0;title\x07\r\n\x9b2Jy"
+    found = summary(
+        task(
+            agent(safety_breaches=1),
+            id=evil,
+            source=f"{evil}::{evil}",
+            selection="selected rubrics",
+        ),
+        gates=[gate(task=evil, source=evil, why=evil)],
+        notes=[evil],
+        settings={"label": SettingFigure(value=evil, source=evil)},
+    )
+    for each in summary_lines(found):
+        assert each.text.isprintable(), each
