@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dialeval.errors import DialevalError
-from pytest_dialeval.plugin.reported import Reported
+from pytest_dialeval.plugin.reported import Reported, Soft
 
 if TYPE_CHECKING:
     from pytest_dialeval.plugin.options import Settings
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pytest_dialeval.runs.directory import RunDirectory
     from pytest_dialeval.runs.summary import Summary
 
+SHOWN = 3  # soft failures of one rubric
 UNMEASURED = 10  # exit status: nothing failed, but something could not be measured
 
 
@@ -110,13 +111,21 @@ class Closing:
         reporter.write_line(f"run: {self._relative(self.directory)}")
 
     def _write_soft(self, reporter: pytest.TerminalReporter) -> None:
-        """Each soft failure in one line; with -v all that an F would say."""
-        for nodeid, text in self.reported.soft:
-            head, *rest = text.splitlines() or [""]
-            reporter.write_line(f"soft-failed {nodeid}", yellow=True)
-            if reporter.verbosity > 0:
-                for line in (head, *rest):
+        """Soft failures, a few of each rubric; with -v each, with all that an F would say."""
+        verbose = reporter.verbosity > 0
+        by_rubric: dict[str, list[Soft]] = {}
+        for each in self.reported.soft:
+            by_rubric.setdefault(each.rubric, []).append(each)
+        for rubric, found in by_rubric.items():
+            for each in found if verbose else found[:SHOWN]:
+                reporter.write_line(f"soft-failed {each.nodeid}", yellow=True)
+                for line in each.text.splitlines() if verbose else ():
                     reporter.write_line(f"  {line}")
+            if not verbose and len(found) > SHOWN:
+                more = len(found) - SHOWN
+                reporter.write_line(
+                    f"soft-failed {rubric}: {more} more (-v shows all)", yellow=True
+                )
 
     def _relative(self, directory: RunDirectory) -> str:
         try:

@@ -17,6 +17,14 @@ if TYPE_CHECKING:
     from pytest_dialeval.runs.directory import RunDirectory
 
 
+class Soft(NamedTuple):
+    """A soft failure, with all that an F would say."""
+
+    nodeid: str
+    rubric: str
+    text: str
+
+
 class Differing(NamedTuple):
     """A report that the ledger contradicts; `failed`: the ledger says that the item failed."""
 
@@ -38,7 +46,7 @@ class Reported:
 
     def __init__(self) -> None:
         self.errors = 0  # failed reports that say nothing about an agent
-        self.soft: list[tuple[str, str]] = []  # (node id, text)
+        self.soft: list[Soft] = []
         self.expected = 0  # items marked xfail
         self.skipped = 0  # items skipped by a mark or a fixture
         self.reruns = 0
@@ -66,7 +74,7 @@ class Reported:
         elif report.when == "call":
             self._say(record, report, kind or report.outcome)
             if kind == "soft-failed":
-                self.soft.append((report.nodeid, record["text"]))
+                self.soft.append(Soft(report.nodeid, record["rubric"], record["text"]))
 
     def _say(self, record: dict[str, str], report: Any, said: str) -> None:
         if record.get("attempt", 1) == 1:

@@ -8,6 +8,7 @@ import pytest
 
 from pytest_dialeval.report.text import (
     Line,
+    at_least_one_table,
     breach_lines,
     counts_sentence,
     gate_lines,
@@ -185,6 +186,19 @@ def test_the_table_by_hand() -> None:
         "live_upgrade  improved  2        4         0.648    0.500     0.333     too few cases",
         "live_upgrade  baseline  50       200       0.420    0.420     0.273     0.315 to 0.525",
     ]
+
+
+def test_at_least_one_of_k_by_hand() -> None:
+    part = agent("part", pass_at_k={"1": point(0.5, 0.25), "2": point(1.0)})
+    single = agent("single", pass_at_k={"1": point(0.5)})  # says what Pass^1 says
+    assert at_least_one_table(summary(task(agent(), part, single))).splitlines() == [
+        "",
+        "at least one of k    agent     pass@1         pass@2",
+        "-------------------  --------  -------------  --------",
+        "live_upgrade         improved  0.500          0.667",
+        "live_upgrade         part      0.500 / 0.250  1.000",
+    ]
+    assert at_least_one_table(summary(task(single))) == ""
 
 
 def cells(found: Summary, row: int = 0) -> list[str]:
@@ -406,11 +420,15 @@ def test_the_order_of_the_whole() -> None:
         "task",
         "----",
         "live_upgrade",
+        "",
+        "at least one of k",
+        "----",
+        "live_upgrade",
         "gate",
         "a note",
         "settings",
     ]
-    assert [each.startswith(head) for each, head in zip(lines, heads, strict=True)] == [True] * 9
+    assert [each.startswith(head) for each, head in zip(lines, heads, strict=True)] == [True] * 13
 
 
 def test_nothing_in_it_steers_a_terminal() -> None:
