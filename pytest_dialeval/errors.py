@@ -10,6 +10,8 @@ DialevalError
 ├── BudgetSpent         no call is left in the budget: unmeasured, outcome cancelled
 ├── JudgeFault          the judge gave no usable verdict: outcome judge_error
 ├── NotMeasured         what was asked cannot be known: unmeasured, never a failure
+│   └── CassetteMiss    a call that no cassette holds, where none may be made
+├── BudgetProblem       a budget that cannot be read, or cannot be kept
 └── RunError            a run on disk that cannot be written or read
 """
 
@@ -53,10 +55,18 @@ class SimulatorFault(DialevalError):
 class ProviderFault(DialevalError):
     """A model's endpoint failed after retries; `status` is HTTP's, None where there was none."""
 
-    def __init__(self, message: str, *, status: int | None = None, transient: bool = True) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        transient: bool = True,
+        tries: int = 1,
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.transient = transient  # whether the same call may succeed later
+        self.tries = tries  # requests that were sent, for the budget
 
 
 class BudgetSpent(DialevalError):
@@ -69,6 +79,14 @@ class JudgeFault(DialevalError):
 
 class NotMeasured(DialevalError):
     """Raised by agents, judges or test bodies where something cannot be known."""
+
+
+class CassetteMiss(NotMeasured):
+    """No cassette holds this call, and none may be made; shows the nearest one that it holds."""
+
+
+class BudgetProblem(DialevalError):
+    """A budget that cannot be read, or that cannot be kept as an amount in it is unknown."""
 
 
 class RunError(DialevalError):

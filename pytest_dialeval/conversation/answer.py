@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
-from difflib import get_close_matches
 from math import inf, isfinite
 from typing import TypeVar
 
@@ -14,6 +13,7 @@ from pytest_dialeval.conversation.fault import shown
 from pytest_dialeval.errors import AgentFault, NotMeasured
 from pytest_dialeval.records.text import clean
 from pytest_dialeval.records.transcript import Artifact, ToolCall, Usage
+from pytest_dialeval.records.wording import did_you_mean
 
 T = TypeVar("T")
 
@@ -109,10 +109,8 @@ def _mapping(value: object, record: type, place: str) -> Mapping[object, object]
 def _only(value: Mapping[object, object], allowed: Sequence[str], place: str) -> None:
     for key in value:
         if key not in allowed:
-            close = get_close_matches(str(key), allowed, 1)
-            meant = f"; did you mean {close[0]!r}?" if close else ""
-            keys = ", ".join(allowed)
-            raise AgentFault(f"the agent's {place} has the key {shown(key)}; {keys} exist{meant}")
+            keys = f"{', '.join(allowed)} exist{did_you_mean(str(key), allowed)}"
+            raise AgentFault(f"the agent's {place} has the key {shown(key)}; {keys}")
 
 
 def _each(value: object, place: str, make: Callable[[object, str], T]) -> tuple[T, ...]:

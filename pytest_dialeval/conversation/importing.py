@@ -7,13 +7,13 @@ import importlib.util
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
 from hashlib import blake2b
 from pathlib import Path
 from types import ModuleType
 
 from pytest_dialeval.conversation.fault import message_of, place_of, shortened
 from pytest_dialeval.errors import HarnessFault
+from pytest_dialeval.records.wording import closest, did_you_mean, meaning
 
 _LAST_LINE = 500
 
@@ -36,9 +36,7 @@ def _attribute(owner: object, name: str, source: str) -> object:
         return getattr(owner, name)
     except AttributeError:
         public = [each for each in dir(owner) if not each.startswith("_")]
-        close = get_close_matches(name, public, 1)
-        meant = f"; did you mean {close[0]!r}?" if close else ""
-        raise HarnessFault(f"{source!r} has no {name!r}{meant}") from None
+        raise HarnessFault(f"{source!r} has no {name!r}{did_you_mean(name, public)}") from None
 
 
 def _file(source: str, folders: Sequence[Path]) -> ModuleType:
@@ -46,9 +44,9 @@ def _file(source: str, folders: Sequence[Path]) -> ModuleType:
         if (path := folder / source).is_file():
             return _loaded(path.resolve(), source, folders)
     names = [each.name for folder in folders for each in (folder / source).parent.glob("*.py")]
-    close = get_close_matches(Path(source).name, names, 1)
-    meant = f"; did you mean {Path(source).with_name(close[0]).as_posix()!r}?" if close else ""
-    raise HarnessFault(f"there is no file {source!r} in {_places(folders)}{meant}")
+    guess = closest(Path(source).name, names)
+    meant = meaning(guess and Path(source).with_name(guess).as_posix())
+    raise HarnessFault(f"there is no file {source!r} in {places(folders)}{meant}")
 
 
 def _loaded(path: Path, source: str, folders: Sequence[Path]) -> ModuleType:
@@ -103,11 +101,12 @@ def _importing(source: str, folders: Sequence[Path]) -> Iterator[None]:
         yield
     except (Exception, SystemExit) as error:
         last = shortened(f"{type(error).__name__}: {message_of(error)}", _LAST_LINE)
-        text = f"{source!r} cannot be imported (looked in {_places(folders)}): {last}"
+        text = f"{source!r} cannot be imported (looked in {places(folders)}): {last}"
         raise HarnessFault(f"{text}{place_of(error)}") from None
     finally:
         sys.path[:] = before
 
 
-def _places(folders: Sequence[Path]) -> str:
+def places(folders: Sequence[Path]) -> str:
+    """Where something was looked for."""
     return " and ".join(dict.fromkeys(str(each) for each in folders))

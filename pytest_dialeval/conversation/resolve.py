@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections.abc import Mapping
-from difflib import get_close_matches
 from pathlib import Path
 
 from pytest_dialeval.conversation.agent import AgentFactory, LimitedFactory
 from pytest_dialeval.conversation.command import CommandAgent
-from pytest_dialeval.conversation.importing import imported
+from pytest_dialeval.conversation.importing import imported, places
 from pytest_dialeval.conversation.python_agent import adapt
 from pytest_dialeval.conversation.replay import ReplayAgent
 from pytest_dialeval.conversation.scripted import scripted
 from pytest_dialeval.errors import DialevalError, HarnessFault
 from pytest_dialeval.matching.matcher import Matcher
 from pytest_dialeval.records.suite import AgentSpec
+from pytest_dialeval.records.wording import closest, meaning
 from pytest_dialeval.suites.agent_script import AgentScript, read_agent_script
 from pytest_dialeval.traces.recordings import read_recordings
 
@@ -109,8 +109,7 @@ class _Declared:
         for folder in self._folders:
             if (folder / written).exists():
                 return folder / written
-        places = " and ".join(dict.fromkeys(map(str, self._folders)))
-        raise HarnessFault(f"there is no {written!r} in {places}")
+        raise HarnessFault(f"there is no {written!r} in {places(self._folders)}")
 
     def _unknown(self, kind: str) -> str:
         use = self._spec.use
@@ -118,6 +117,6 @@ class _Declared:
             return f"{use!r}: agents over the network come in a later version"
         known = [*_KINDS, *self._objects]
         words = {each.partition(":")[0]: each for each in reversed(known)}
-        close = get_close_matches(kind, words, 1)
-        meant = f"; did you mean {words[close[0]]!r}?" if close else ""
+        guess = closest(kind, words)
+        meant = meaning(guess and words[guess])
         return f"unknown kind of agent {use!r}; known: {', '.join(known)}{meant}"

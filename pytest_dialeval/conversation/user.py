@@ -14,11 +14,17 @@ from pytest_dialeval.matching.compiling import compile_spec
 from pytest_dialeval.matching.matcher import Matcher
 from pytest_dialeval.matching.view import View
 from pytest_dialeval.planning.draw import Draw
-from pytest_dialeval.records.task import MatcherSpec, Persona, Probe, State, Task, Transition
+from pytest_dialeval.records.task import (
+    END,
+    USER_TURN,
+    MatcherSpec,
+    Persona,
+    Probe,
+    State,
+    Task,
+    Transition,
+)
 from pytest_dialeval.records.transcript import Turn
-
-END = "end"  # `to: end` leaves without another word; a state of that name takes precedence
-USER_TURN = "user_turn"  # `when: {user_turn: {at_least: n}}`
 
 _Holds = Callable[[Turn], bool]
 
@@ -139,7 +145,7 @@ class SimulatedUser:
         return None
 
     def _goes(self, to: str) -> bool:
-        if to not in self._states:
+        if to not in self._states:  # a state of that name takes precedence
             return to == END
         return self._states[to].end and not self._states[to].say
 

@@ -8,7 +8,7 @@ from pytest_dialeval.matching.normal import normal
 from pytest_dialeval.records.transcript import Part, Transcript, Turn
 from pytest_dialeval.records.verdict import Evidence
 
-_PARTS: tuple[Part, ...] = ("text", "tool_calls", "tool_results", "artifacts")
+PARTS: tuple[Part, ...] = ("text", "tool_calls", "tool_results", "artifacts")
 
 
 def find_quote(turn: Turn, quote: str) -> Evidence | None:
@@ -21,7 +21,7 @@ def find_quote(turn: Turn, quote: str) -> Evidence | None:
     # A full stop or a quotation mark stands nearly everywhere and shows nothing.
     if not any(map(str.isalnum, wanted)):
         return None
-    for part in _PARTS:
+    for part in PARTS:
         # Judges put quotation marks of their own round a quote; they are no part of it.
         for needle in dict.fromkeys((wanted, wanted.strip("\"' "))):
             if found := _find(turn, part, needle):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_dialeval.errors import NotMeasured
 from pytest_dialeval.grading.evidence import misquoted
-from pytest_dialeval.grading.judge import Judge, JudgeQuestion
+from pytest_dialeval.grading.judge import Judge, JudgeQuestion, NoJudge
 from pytest_dialeval.grading.judgement import describe, judged
-from pytest_dialeval.matching.catalogue import Check, compile_spec
+from pytest_dialeval.matching.compiling import Check, compile_spec
 from pytest_dialeval.matching.matcher import Matcher
 from pytest_dialeval.matching.trigger import fired
 from pytest_dialeval.matching.view import View
@@ -20,6 +20,7 @@ from pytest_dialeval.records.transcript import UNMEASURED_OUTCOMES, Outcome, Tra
 from pytest_dialeval.records.verdict import Evidence, MatcherResult, Status, Verdict
 
 NO_JUDGE = "no judge is configured"
+SWITCHED_OFF = "no judge"
 _SHOWN = 200  # characters quoted of the turn before a crash
 
 
@@ -38,6 +39,9 @@ class Dialogue:
 
     transcript: Transcript
     task: Task
+    case: str = ""  # trial id without its number: names the calls of a judge
+    trial: int = 1
+    batch: tuple[CompiledRubric, ...] = ()  # all of the suite that share one call of the judge
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,25 +68,49 @@ def _compile(rubric: Rubric, matchers: Mapping[str, Matcher]) -> CompiledRubric:
     )
 
 
-def grade_by_rule(rubric: CompiledRubric, dialogue: Dialogue) -> Verdict:
-    """The verdict of a matcher; a rubric for the judge is unscored. Never raises on any text."""
+def batched(rubrics: Iterable[CompiledRubric]) -> tuple[CompiledRubric, ...]:
+    """Those that share one call of the judge: the whole suite's, whatever is selected."""
+    return tuple(each for each in rubrics if each.check is None and _shares_call(each.rubric))
+
+
+def _shares_call(rubric: Rubric) -> bool:
+    return rubric.spec.method == "judge" and rubric.spec.params.get("batch") is True
+
+
+def grade_by_rule(
+    rubric: CompiledRubric, dialogue: Dialogue, judge: NoJudge | None = None
+) -> Verdict:
+    """The verdict of a matcher. Never raises on any text.
+
+    A rubric for the judge is unscored, or not applicable where judging is switched off.
+    """
     found = _opened(rubric, dialogue)
     if isinstance(found, Verdict):
         return found
     if rubric.check is None:
-        return _unscored(rubric, "judge_error", NO_JUDGE, found.triggered_at)
+        if judge is None:
+            return _unscored(rubric, "judge_error", NO_JUDGE, found.triggered_at)
+        at = found.triggered_at
+        return Verdict(rubric.rubric.id, "not_applicable", reason=SWITCHED_OFF, triggered_at=at)
     verdict = _by_check(rubric, rubric.check, found, dialogue.transcript)
     return _without_crash(verdict, dialogue.transcript)
 
 
-async def grade(rubric: CompiledRubric, dialogue: Dialogue, judge: Judge | None) -> Verdict:
+async def grade(
+    rubric: CompiledRubric, dialogue: Dialogue, judge: Judge | NoJudge | None
+) -> Verdict:
     """The verdict of whoever decides this rubric; the judge is asked only where it must be."""
-    if rubric.check is not None or judge is None:
+    if judge is None or isinstance(judge, NoJudge):
+        return grade_by_rule(rubric, dialogue, judge)
+    if rubric.check is not None:
         return grade_by_rule(rubric, dialogue)
     found = _opened(rubric, dialogue)
     if isinstance(found, Verdict):
         return found
-    verdict = await judged(judge, _question(rubric.rubric, dialogue, found.view))
+    question = _question(rubric.rubric, dialogue, found.view)
+    if _shares_call(rubric.rubric):
+        question = replace(question, batch=_batch(rubric, dialogue))
+    verdict = await judged(judge, question)
     verdict = replace(verdict, triggered_at=found.triggered_at)
     return _without_crash(verdict, dialogue.transcript)
 
@@ -227,4 +255,16 @@ def _question(rubric: Rubric, dialogue: Dialogue, view: View) -> JudgeQuestion:
         turns=dialogue.transcript.turns,
         after=view.after,
         params=rubric.spec.params,
+        case=dialogue.case,
+        trial=dialogue.trial,
+    )
+
+
+def _batch(rubric: CompiledRubric, dialogue: Dialogue) -> tuple[JudgeQuestion, ...]:
+    """The questions that share this rubric's call; none where it is no part of a batch."""
+    if not any(each.rubric.id == rubric.rubric.id for each in dialogue.batch):
+        return ()
+    opened = [(each.rubric, _opened(each, dialogue)) for each in dialogue.batch]
+    return tuple(
+        _question(each, dialogue, found.view) for each, found in opened if isinstance(found, _Open)
     )

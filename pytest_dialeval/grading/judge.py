@@ -6,12 +6,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol, get_args
 
+from pytest_dialeval.errors import JudgeFault
 from pytest_dialeval.records.task import Task
 from pytest_dialeval.records.transcript import Turn
 from pytest_dialeval.records.verdict import Dimension
 
 Decision = Literal["met", "not_met", "cannot_tell"]
 DECISIONS: tuple[Decision, ...] = get_args(Decision)
+
+
+class UnusableReply(JudgeFault):
+    """What the judge answered can't be read: it is asked once more, with this text as reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoJudge:
+    """Stands for a judge that is switched off by choice: judged rubrics are not applicable."""
 
 
 class Citation(NamedTuple):
@@ -33,6 +43,17 @@ class JudgeQuestion:
     after: int | None = None  # what the agent did up to this turn doesn't count
     params: Mapping[str, object] = field(default_factory=dict)  # of `judge:` in the suite
     refused: str = ""  # why the reply before was refused; empty when asked for the first time
+    case: str = ""  # trial id without its number
+    trial: int = 1
+    vote: int = 1  # which of `votes` this is
+    # Of a rubric with `batch: true`: all such questions of the trial, this one among them.
+    batch: tuple[JudgeQuestion, ...] = ()
+
+    @property
+    def votes(self) -> int:
+        """How many votes are taken."""
+        given = self.params.get("votes")
+        return given if isinstance(given, int) and given > 1 else 1
 
     def searched(self) -> tuple[Turn, ...]:
         """The agent's turns that the verdict is about."""
@@ -51,13 +72,15 @@ class JudgeReply:
     reasoning: str
     evidence: tuple[Citation | tuple[int, str], ...] = ()
     absence: bool = False
+    details: Mapping[str, object] = field(default_factory=dict)  # kept with the verdict
 
 
 class Judge(Protocol):
     """Grades `judge:` rubrics.
 
-    May raise JudgeFault or NotMeasured, whose text says why; whatever it raises, the rubric is
-    unscored and the agent is not to blame. Called from one event loop, for many trials at once.
+    May raise UnusableReply, and is then asked once more, or JudgeFault or NotMeasured, whose text
+    says why. Whatever it raises, the rubric is unscored and the agent is not to blame. Called from
+    one event loop, for many trials at once.
     """
 
     async def __call__(self, question: JudgeQuestion) -> JudgeReply: ...

@@ -2,38 +2,69 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
-from pytest_dialeval.errors import JudgeFault, NotMeasured
+from pytest_dialeval.errors import BudgetSpent, DialevalError, HarnessFault, ProviderFault
 from pytest_dialeval.grading.evidence import find_quote
-from pytest_dialeval.grading.judge import DECISIONS, Citation, Judge, JudgeQuestion, JudgeReply
-from pytest_dialeval.records.text import clean
+from pytest_dialeval.grading.judge import (
+    DECISIONS,
+    Citation,
+    Judge,
+    JudgeQuestion,
+    JudgeReply,
+    UnusableReply,
+)
+from pytest_dialeval.grading.voting import majority
+from pytest_dialeval.records.text import clean, clean_value
+from pytest_dialeval.records.transcript import Outcome
 from pytest_dialeval.records.verdict import Evidence, Verdict
 
 _ASKED_AT_MOST = 2
 _SHOWN = 80  # characters of a refused quote
 
 
-class _Refused(Exception):
-    """The reply can't stand; the text goes back to the judge."""
-
-
 async def judged(judge: Judge, question: JudgeQuestion) -> Verdict:
-    """The judge's verdict; a reply that can't stand is asked for once more with the reason."""
+    """The judge's verdict, or the majority of its `votes`, each of them checked by itself."""
+    if question.votes == 1:
+        return await _vote(judge, question)
+    asked = (replace(question, vote=each + 1) for each in range(question.votes))
+    votes = await asyncio.gather(*(_vote(judge, each) for each in asked))
+    return majority(question, votes)
+
+
+async def _vote(judge: Judge, question: JudgeQuestion) -> Verdict:
+    """One vote; a reply that can't stand is asked for once more with the reason."""
     refused: list[str] = []
     while len(refused) < _ASKED_AT_MOST:
         try:
-            reply = await judge(question)
-        except (JudgeFault, NotMeasured) as exc:
-            return _unscored(question, str(exc), refused)
+            return _verdict(question, await judge(question), refused)
+        except UnusableReply as exc:
+            reason = clean(str(exc))
+            refused.append(reason)
+            question = replace(question, refused=reason)
         except Exception as exc:
-            return _unscored(question, f"the judge raised {describe(exc)}", refused)
-        try:
-            return _verdict(question, reply, refused)
-        except _Refused as exc:
-            refused.append(str(exc))
-            question = replace(question, refused=str(exc))
+            return _unscored(question, _why(exc), refused, fault=_fault(exc))
     return _unscored(question, "no reply of the judge could stand: " + "; ".join(refused), refused)
+
+
+def _why(exc: Exception) -> str:
+    return (
+        clean(str(exc)) if isinstance(exc, DialevalError) else f"the judge raised {describe(exc)}"
+    )
+
+
+def _fault(exc: Exception) -> Outcome:
+    match exc:
+        case ProviderFault():
+            return "provider_error"
+        case BudgetSpent():
+            return "cancelled"
+        case HarnessFault():
+            return "harness_error"
+    return "judge_error"
 
 
 def describe(exc: Exception) -> str:
@@ -42,22 +73,35 @@ def describe(exc: Exception) -> str:
     return f"{type(exc).__name__}: {text}" if text else type(exc).__name__
 
 
-def _unscored(question: JudgeQuestion, reason: str, refused: list[str]) -> Verdict:
+def _unscored(
+    question: JudgeQuestion,
+    reason: str,
+    refused: list[str],
+    *,
+    fault: Outcome = "judge_error",
+    details: Mapping[str, object] | None = None,
+) -> Verdict:
     return Verdict(
         question.rubric,
         "unscored",
         reason=reason,
         expected=question.criterion,
-        fault="judge_error",
-        details={"refused": refused} if refused else {},
+        fault=fault,
+        details=_details(details or {}, refused),
     )
+
+
+def _details(given: Mapping[str, object], refused: list[str]) -> dict[str, Any]:
+    kept: Any = clean_value(dict(given))
+    return {**kept, "refused": refused} if refused else kept
 
 
 def _verdict(question: JudgeQuestion, reply: JudgeReply, refused: list[str]) -> Verdict:
     _check_form(reply)
     reasoning = clean(reply.reasoning).strip()
     if reply.verdict == "cannot_tell":
-        return _unscored(question, f"the judge cannot tell: {reasoning}", refused)
+        reason = f"the judge cannot tell: {reasoning}"
+        return _unscored(question, reason, refused, details=reply.details)
     evidence = _checked_evidence(question, reply)
     met = reply.verdict == "met"
     return Verdict(
@@ -68,17 +112,17 @@ def _verdict(question: JudgeQuestion, reply: JudgeReply, refused: list[str]) -> 
         expected=question.criterion,
         evidence=evidence,
         searched=tuple(each.id for each in question.searched()) if reply.absence else (),
-        details={"refused": refused} if refused else {},
+        details=_details(reply.details, refused),
     )
 
 
 def _check_form(reply: object) -> None:
     if not isinstance(reply, JudgeReply):
-        raise _Refused(f"the reply is a {type(reply).__name__}, not a JudgeReply")
+        raise UnusableReply(f"the reply is a {type(reply).__name__}, not a JudgeReply")
     if reply.verdict not in DECISIONS:
-        raise _Refused(f"verdict {reply.verdict!r} is none of {', '.join(DECISIONS)}")
+        raise UnusableReply(f"verdict {reply.verdict!r} is none of {', '.join(DECISIONS)}")
     if not isinstance(reply.reasoning, str) or not reply.reasoning.strip():
-        raise _Refused("the reasoning is empty")
+        raise UnusableReply("the reasoning is empty")
 
 
 def _checked_evidence(question: JudgeQuestion, reply: JudgeReply) -> tuple[Evidence, ...]:
@@ -87,7 +131,7 @@ def _checked_evidence(question: JudgeQuestion, reply: JudgeReply) -> tuple[Evide
     agent = {each.id for each in question.turns if each.speaker == "agent"}
     deciding = [each for each in found if each.turn in agent]
     if not deciding and not reply.absence:
-        raise _Refused(
+        raise UnusableReply(
             "no quote is of the agent: quote the agent's words or tool calls that decide it, "
             "or say that the verdict is about absence"
         )
@@ -96,15 +140,15 @@ def _checked_evidence(question: JudgeQuestion, reply: JudgeReply) -> tuple[Evide
 
 def _checked(question: JudgeQuestion, cited: object) -> Evidence:
     if not isinstance(cited, tuple) or len(cited) != 2 or not isinstance(cited[1], str):
-        raise _Refused(f"evidence {cited!r:.{_SHOWN}} is no pair of turn id and quote")
+        raise UnusableReply(f"evidence {cited!r:.{_SHOWN}} is no pair of turn id and quote")
     number, quote = Citation(*cited)
     turn = next((each for each in question.turns if each.id == number), None)
     # True == 1, but no judge means turn 1 by it.
     if turn is None or isinstance(number, bool):
-        raise _Refused(f"there is no turn {number!r}; turns are 1 to {len(question.turns)}")
+        raise UnusableReply(f"there is no turn {number!r}; turns are 1 to {len(question.turns)}")
     if turn.speaker == "agent" and number <= (question.after or 0):
-        raise _Refused(f"turn {number} is too early: only turns after {question.after} count")
+        raise UnusableReply(f"turn {number} is too early: only turns after {question.after} count")
     evidence = find_quote(turn, quote)
     if evidence is None:
-        raise _Refused(f"the quote {quote[:_SHOWN]!r} does not stand in turn {number}")
+        raise UnusableReply(f"the quote {quote[:_SHOWN]!r} does not stand in turn {number}")
     return evidence

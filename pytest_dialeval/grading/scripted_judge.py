@@ -18,7 +18,8 @@ from pytest_dialeval.grading.judge import (
     JudgeQuestion,
     JudgeReply,
 )
-from pytest_dialeval.matching.catalogue import Check, builtin_matchers, compile_spec
+from pytest_dialeval.matching.catalogue import builtin_matchers
+from pytest_dialeval.matching.compiling import Check, compile_spec
 from pytest_dialeval.matching.matcher import Matcher
 from pytest_dialeval.matching.view import View
 from pytest_dialeval.suites.form import Flag, Form, Line, RawSpec, RubricId, Whole, one_of

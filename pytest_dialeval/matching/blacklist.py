@@ -10,9 +10,10 @@ from pytest_dialeval.matching.normal import normal
 from pytest_dialeval.matching.params import Where, Words, always, scope
 from pytest_dialeval.matching.phrase import evidence, phrase
 from pytest_dialeval.matching.view import View
-from pytest_dialeval.matching.wording import QUOTED_AT_MOST, ids, not_searched, plural, quoted
+from pytest_dialeval.matching.wording import QUOTED_AT_MOST, ids, not_searched, quoted
 from pytest_dialeval.records.transcript import Turn
 from pytest_dialeval.records.verdict import Evidence, MatcherResult
+from pytest_dialeval.records.wording import plural
 
 
 class BlacklistParams(Where):

@@ -6,14 +6,6 @@ from collections.abc import Mapping
 
 from pytest_dialeval.matching.blacklist import blacklist
 from pytest_dialeval.matching.combining import all_of, any_of, not_of
-from pytest_dialeval.matching.compiling import (
-    Check,
-    SpecError,
-    compile_spec,
-    did_you_mean,
-    spec_of,
-    spec_problems,
-)
 from pytest_dialeval.matching.json_text import json_text
 from pytest_dialeval.matching.keywords import keyword
 from pytest_dialeval.matching.language import language
@@ -27,16 +19,6 @@ from pytest_dialeval.matching.recorded import recorded
 from pytest_dialeval.matching.regex import regex
 from pytest_dialeval.matching.repetition import repetition
 from pytest_dialeval.matching.tools import tool_called, tool_sequence
-
-__all__ = [
-    "Check",
-    "SpecError",
-    "builtin_matchers",
-    "compile_spec",
-    "did_you_mean",
-    "spec_of",
-    "spec_problems",
-]
 
 _MAKERS = (
     keyword,
@@ -60,5 +42,5 @@ _MAKERS = (
 
 
 def builtin_matchers() -> Mapping[str, Matcher]:
-    """A fresh mapping of them by name; users' own are merged over it."""
+    """A fresh mapping of them by name; users' own stand beside them under names of their own."""
     return {each.name: each for each in (make() for make in _MAKERS)}

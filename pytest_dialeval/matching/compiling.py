@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import reprlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +15,10 @@ from pytest_dialeval.matching.combining import Children
 from pytest_dialeval.matching.matcher import Matcher
 from pytest_dialeval.matching.params import Where
 from pytest_dialeval.matching.view import View
+from pytest_dialeval.records.rubric import JUDGE
 from pytest_dialeval.records.task import MatcherSpec
 from pytest_dialeval.records.verdict import MatcherResult
+from pytest_dialeval.records.wording import did_you_mean
 
 Path = tuple[str | int, ...]
 Found = tuple[Path, str]
@@ -74,12 +75,6 @@ def compile_spec(spec: MatcherSpec, matchers: Mapping[str, Matcher]) -> Check:
 def spec_problems(spec: MatcherSpec, matchers: Mapping[str, Matcher]) -> list[Found]:
     """Everything wrong with a spec: (path below the method's value, message)."""
     return _compile(spec, matchers, depth=0)[1]
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """`; did you mean 'x'?`, or nothing."""
-    close = difflib.get_close_matches(name, list(known), n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def _compile(
@@ -144,7 +139,7 @@ def _is_params(value: object) -> bool:
 
 
 def _unknown(method: str, matchers: Mapping[str, Matcher]) -> str:
-    if method == "judge":
+    if method == JUDGE:
         return "the judge cannot be combined with matchers; write it as a rubric of its own"
     known = ", ".join(sorted(matchers))
     return f"unknown matcher {method!r}; known: {known}{did_you_mean(method, matchers)}"

@@ -13,12 +13,11 @@ from pytest_dialeval.matching.matcher import Matcher
 from pytest_dialeval.matching.params import Where, Words, always, scope
 from pytest_dialeval.matching.pattern import SEARCHED_AT_MOST, pattern
 from pytest_dialeval.matching.view import View
-from pytest_dialeval.matching.wording import QUOTED_AT_MOST, ids, not_searched, plural, quoted
-from pytest_dialeval.records.transcript import Turn
-from pytest_dialeval.records.verdict import Evidence, MatcherResult
+from pytest_dialeval.matching.wording import beginnings, ids, not_searched, quoted
+from pytest_dialeval.records.verdict import MatcherResult
+from pytest_dialeval.records.wording import plural
 
 _FENCE = "```"
-_QUOTED_CHARS = 120
 
 
 class JsonParams(Where):
@@ -53,14 +52,10 @@ def _match(view: View, params: JsonParams) -> MatcherResult:
     wrong = [(turn, why) for turn in turns if (why := _fault(turn.text, params))]
     if not wrong:
         reason = f"{plural(len(turns), 'searched turn')} fit"
-        return MatcherResult(1.0, reason, params.expected, _quotes(list(turns)), ids(turns))
+        return MatcherResult(1.0, reason, params.expected, beginnings(turns), ids(turns))
     turn, why = wrong[0]
-    quotes = _quotes([each for each, _ in wrong])
+    quotes = beginnings([each for each, _ in wrong])
     return MatcherResult(0.0, f"turn {turn.id} {why}", params.expected, quotes, ids(turns))
-
-
-def _quotes(turns: list[Turn]) -> tuple[Evidence, ...]:
-    return tuple(Evidence(each.id, each.text[:_QUOTED_CHARS]) for each in turns[:QUOTED_AT_MOST])
 
 
 def _fault(text: str, params: JsonParams) -> str:

@@ -12,9 +12,10 @@ from pytest_dialeval.matching.matcher import Matcher
 from pytest_dialeval.matching.normal import normal
 from pytest_dialeval.matching.params import Where, scope
 from pytest_dialeval.matching.view import View
-from pytest_dialeval.matching.wording import QUOTED_AT_MOST, ids, not_searched, plural
+from pytest_dialeval.matching.wording import QUOTED_AT_MOST, QUOTED_CHARS, ids, not_searched
 from pytest_dialeval.records.transcript import Turn
 from pytest_dialeval.records.verdict import Evidence, MatcherResult
+from pytest_dialeval.records.wording import plural
 
 Language = Literal["zh", "en", "ja", "ko", "ru", "ar", "es", "fr", "de", "it", "pt"]
 
@@ -25,7 +26,6 @@ _WORD = re.compile(
     "|(?P<latin>[a-z\u00df-\u024f]+(?:'[a-z]+)?)"
 )
 _READ_AT_MOST = 2_000  # a language is told long before
-_QUOTED_CHARS = 120
 # Words that hardly a sentence of the language does without, and that the others lack.
 _COMMON: dict[str, frozenset[str]] = {
     "en": frozenset(
@@ -130,5 +130,5 @@ def _foreign_part(turn: Turn, wanted: str) -> Evidence:
     for each in _WORD.finditer(text.text):
         if each.lastgroup not in mine:
             start = text.span(each.start(), each.end())[0]
-            return Evidence(turn.id, turn.text[start : start + _QUOTED_CHARS], start)
-    return Evidence(turn.id, turn.text[:_QUOTED_CHARS])
+            return Evidence(turn.id, turn.text[start : start + QUOTED_CHARS], start)
+    return Evidence(turn.id, turn.text[:QUOTED_CHARS])

@@ -9,20 +9,19 @@ import pydantic
 from pydantic_core import PydanticCustomError
 
 from pytest_dialeval.matching.matcher import Matcher
-from pytest_dialeval.matching.params import Where, scope
+from pytest_dialeval.matching.params import Count, Where, scope
 from pytest_dialeval.matching.sentences import count_chars, count_sentences, count_words
 from pytest_dialeval.matching.view import View
-from pytest_dialeval.matching.wording import QUOTED_AT_MOST, ids, not_searched, plural
+from pytest_dialeval.matching.wording import beginnings, ids, not_searched
 from pytest_dialeval.records.transcript import Turn
-from pytest_dialeval.records.verdict import Evidence, MatcherResult
+from pytest_dialeval.records.verdict import MatcherResult
+from pytest_dialeval.records.wording import plural
 
-Count = Annotated[int, pydantic.Field(ge=0)]
 _COUNTS: dict[str, Callable[[str], int]] = {
     "chars": count_chars,
     "words": count_words,
     "sentences": count_sentences,
 }
-_QUOTED_CHARS = 120
 
 
 class LengthParams(Where):
@@ -82,7 +81,7 @@ def _match(view: View, params: LengthParams) -> MatcherResult:
         fitting / len(turns),
         reason,
         params.expected,
-        tuple(Evidence(turn.id, turn.text[:_QUOTED_CHARS]) for turn, _ in wrong[:QUOTED_AT_MOST]),
+        beginnings([turn for turn, _ in wrong]),
         ids(turns),
     )
 

@@ -10,9 +10,10 @@ from pytest_dialeval.matching.matcher import Matcher
 from pytest_dialeval.matching.params import Params, Steps, always
 from pytest_dialeval.matching.phrase import first_said
 from pytest_dialeval.matching.view import View
-from pytest_dialeval.matching.wording import alternatives, ids, plural
+from pytest_dialeval.matching.wording import alternatives, ids
 from pytest_dialeval.records.transcript import Turn
 from pytest_dialeval.records.verdict import Evidence, MatcherResult
+from pytest_dialeval.records.wording import plural
 
 
 class PaceParams(Params):

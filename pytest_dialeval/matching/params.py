@@ -39,6 +39,7 @@ def _speaks(value: str) -> str:
 
 Word = Annotated[str, BeforeValidator(_word), AfterValidator(_speaks)]
 Words = Annotated[list[Word], Field(min_length=1), BeforeValidator(_listed)]
+Count = Annotated[int, Field(ge=0)]
 Steps = Annotated[list[Words], Field(min_length=1), BeforeValidator(_listed)]
 
 

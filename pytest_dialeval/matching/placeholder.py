@@ -14,9 +14,10 @@ from pytest_dialeval.matching.params import Where, Words, always, scope
 from pytest_dialeval.matching.pattern import SEARCHED_AT_MOST, Pattern, pattern
 from pytest_dialeval.matching.regex import Regex, unsearched
 from pytest_dialeval.matching.view import View
-from pytest_dialeval.matching.wording import QUOTED_AT_MOST, ids, not_searched, plural
+from pytest_dialeval.matching.wording import QUOTED_AT_MOST, ids, not_searched
 from pytest_dialeval.records.transcript import Turn
 from pytest_dialeval.records.verdict import Evidence, MatcherResult
+from pytest_dialeval.records.wording import plural
 
 _NOUN = (
     "name|first name|last name|date|time|amount|price|number|phone|email|address|company|product"

@@ -17,13 +17,13 @@ from pytest_dialeval.matching.normal import normal
 from pytest_dialeval.matching.params import Where, always, scope
 from pytest_dialeval.matching.sentences import count_chars
 from pytest_dialeval.matching.view import View
-from pytest_dialeval.matching.wording import QUOTED_AT_MOST, ids, plural
+from pytest_dialeval.matching.wording import QUOTED_AT_MOST, beginnings, ids
 from pytest_dialeval.records.transcript import Turn
 from pytest_dialeval.records.verdict import Evidence, MatcherResult
+from pytest_dialeval.records.wording import plural
 
 _COMPARED_TURNS = 50  # each turn with so many before it, so that long conversations stay cheap
 _COMPARED_CHARS = 2_000
-_QUOTED_CHARS = 120
 _LETTERS = re.compile(r"\w+")
 _DIGITS = re.compile(r"\d+")
 _HAN = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
@@ -117,8 +117,5 @@ def _alike(one: _Said, other: _Said, near: float) -> bool:
 
 
 def _quotes(repeats: Sequence[tuple[Turn, Turn]]) -> tuple[Evidence, ...]:
-    shown: dict[int, Turn] = {}
-    for again, before in repeats[:QUOTED_AT_MOST]:
-        shown.setdefault(again.id, again)
-        shown.setdefault(before.id, before)
-    return tuple(Evidence(each.id, each.text[:_QUOTED_CHARS]) for each in shown.values())
+    shown = {turn.id: turn for pair in repeats[:QUOTED_AT_MOST] for turn in pair}
+    return beginnings(list(shown.values()), at_most=len(shown))

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
 import pydantic
 from pydantic_core import PydanticCustomError
 
 from pytest_dialeval.matching.matcher import Matcher
 from pytest_dialeval.matching.order import Spot, in_order
-from pytest_dialeval.matching.params import Where, Words, always, scope
+from pytest_dialeval.matching.params import Count, Where, Words, always, scope
 from pytest_dialeval.matching.view import View
-from pytest_dialeval.matching.wording import QUOTED_AT_MOST, ids, not_searched, plural, quoted
+from pytest_dialeval.matching.wording import QUOTED_AT_MOST, ids, not_searched, quoted
 from pytest_dialeval.records.transcript import ToolCall, Turn
 from pytest_dialeval.records.verdict import Evidence, MatcherResult
+from pytest_dialeval.records.wording import plural
 
-Count = Annotated[int, pydantic.Field(ge=0)]
 _QUOTED_CHARS = 400
 
 

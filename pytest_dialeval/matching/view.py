@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from pytest_dialeval.records.transcript import Turn
@@ -46,14 +46,7 @@ class View:
 
     def upto(self, count: int) -> View:
         """The same view when only the first `count` turns had happened."""
-        return View(
-            self.turns[:count],
-            self.after,
-            self.language,
-            self.variables,
-            self.prompt,
-            self.recorded,
-        )
+        return replace(self, turns=self.turns[:count])
 
 
 def _is_wordless(turn: Turn) -> bool:

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 
 from pytest_dialeval.matching.params import Where
 from pytest_dialeval.records.transcript import Turn
-from pytest_dialeval.records.verdict import MatcherResult
+from pytest_dialeval.records.verdict import Evidence, MatcherResult
 
 _LISTED_AT_MOST = 8
 QUOTED_AT_MOST = 20  # a reader needs no more, and a long text may hold thousands
+QUOTED_CHARS = 120  # of a turn that is quoted as a whole
 
 
 def quoted(words: Iterable[str], last: str = "or") -> str:
@@ -33,12 +34,12 @@ def ids(turns: Iterable[Turn]) -> tuple[int, ...]:
     return tuple(each.id for each in turns)
 
 
+def beginnings(turns: Sequence[Turn], at_most: int = QUOTED_AT_MOST) -> tuple[Evidence, ...]:
+    """Whole turns as evidence: how each begins tells it apart."""
+    return tuple(Evidence(each.id, each.text[:QUOTED_CHARS]) for each in turns[:at_most])
+
+
 def not_searched(expected: str, where: Where) -> MatcherResult:
     """The question did not arise: there is no turn to look at."""
     whose = {"agent": "the agent", "user": "the user", "any": "anybody"}[where.by]
     return MatcherResult(None, f"no turn of {whose} is there to be searched", expected)
-
-
-def plural(count: int, noun: str) -> str:
-    """`1 turn`, `2 turns`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

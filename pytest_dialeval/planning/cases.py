@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b, sha256
+from hashlib import blake2b
 
 from pytest_dialeval.errors import TranscriptError
 from pytest_dialeval.records.plan import PlannedTrial
+from pytest_dialeval.records.slug import slug
 from pytest_dialeval.records.suite import Suite
 from pytest_dialeval.records.transcript import Recording
-
-SLUG_LENGTH = 40
-
-
-def slug(text: str) -> str:
-    """`[a-z0-9_]+` of at most 40 characters; 8 hex digits of its hash where it had to change."""
-    if re.fullmatch(rf"[a-z0-9_]{{1,{SLUG_LENGTH}}}", text):
-        return text
-    digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    words = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")[: SLUG_LENGTH - 9].strip("_")
-    return f"{words}_{digest}" if words else digest
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pytest_dialeval.plugin.options import Setting
     from pytest_dialeval.records.suite import AgentSpec, Suite
 
 FIXTURE = "fixture"  # the agent's name, and its `use`, where a fixture brings it
@@ -17,13 +18,19 @@ HOOK = "hook"  # its `use` where pytest_dialeval_agents does
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """`--dialeval-agent`: NAME or NAME=SPEC, in the order given; options.py has checked them."""
+    """`--dialeval-agent`: NAME or NAME=SPEC, in the order given; options.py has checked them.
+
+    `by_project`: the project file says so, which a suite's own `run` overrules.
+    """
 
     names: tuple[str, ...] = ()
     specs: Mapping[str, str] | None = None
+    by_project: bool = False
+    source: str = "--dialeval-agent"
 
     @classmethod
-    def parse(cls, texts: Sequence[str]) -> Wanted:
+    def parse(cls, setting: Setting, *, by_project: bool) -> Wanted:
+        texts = setting.value or ()
         specs: dict[str, str] = {}
         names = []
         for text in texts:
@@ -31,7 +38,11 @@ class Wanted:
             names.append(name)
             if equals:
                 specs[name] = spec
-        return cls(tuple(dict.fromkeys(names)), specs)
+        return cls(tuple(dict.fromkeys(names)), specs, by_project, setting.source)
+
+    def over(self, suite: Suite) -> Wanted:
+        """What it asks of one suite."""
+        return Wanted() if self.by_project and suite.own("run") else self
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +65,7 @@ def choose_agents(
     """Agents of one suite with personas; empty `specs` where the option names others only."""
     from pytest_dialeval.records.suite import AgentSpec
 
+    wanted = wanted.over(suite)
     declared = dict(suite.agents)
     if not declared and not wanted.specs:
         if has_fixture:

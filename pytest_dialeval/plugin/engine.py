@@ -33,7 +33,8 @@ class Engine:
         self.config = config
         self.settings = settings
         self.rootdir = config.rootpath
-        self.wanted = Wanted.parse(settings.get("agent").value or ())
+        by_project = settings.is_below("agent")
+        self.wanted = Wanted.parse(settings.get("agent"), by_project=by_project)
         self.sources: dict[str, LoadedSource] = {}
         self.notes: list[str] = []
         self.trouble: list[str] = []
@@ -137,7 +138,7 @@ class Engine:
             close = get_close_matches(missing[0], declared, n=1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
             return (
-                f"--dialeval-agent: no suite declares {missing[0]!r} "
+                f"{self.wanted.source}: no suite declares {missing[0]!r} "
                 f"(declared: {', '.join(declared) or 'none'}){hint}"
             )
         return None

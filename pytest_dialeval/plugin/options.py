@@ -192,6 +192,10 @@ class Settings:
             return Setting(suite, "suite")
         return self._below.get(name) or Setting(default, "default")
 
+    def is_below(self, name: str) -> bool:
+        """Whether only the project file says it, so that suites overrule it."""
+        return name in self._below and name not in self._above
+
     def stated(self) -> dict[str, Setting]:
         """Every setting that is not the default, whatever suites say."""
         return {**self._below, **self._above}

@@ -16,9 +16,7 @@ from pytest_dialeval.plugin.failure import failure_text, score_text
 
 if TYPE_CHECKING:
     from pytest_dialeval.plugin.collection import Cell
-    from pytest_dialeval.plugin.sources import LoadedSource
-    from pytest_dialeval.records.rubric import Rubric
-    from pytest_dialeval.records.run import Graded, Source
+    from pytest_dialeval.records.run import Graded
     from pytest_dialeval.records.verdict import TrialScore
 
 Kind = Literal["soft-failed", "unmeasured"]
@@ -94,18 +92,9 @@ def decide(item: pytest.Item, cell: Cell) -> None:
         pytest.skip(graded.verdict.reason)
     if graded.verdict.status == "failed":
         text = failure_text(item, cell, graded)
-        if cell.rubric is None or raises(cell.source, cell.rubric):
+        if cell.rubric is None or cell.source.fails(cell.rubric):
             pytest.fail(text, pytrace=False)
         _soften(item, text, graded.verdict.reason)
-
-
-def raises(source: LoadedSource | Source, rubric: Rubric) -> bool:
-    """Whether a failed verdict fails its item: hard ones do, unless gates decide."""
-    if rubric.severity == "soft":
-        return False
-    if source.decide == "items":
-        return True
-    return rubric.dimension == "safety" and not source.breaches_gated
 
 
 def _soften(item: pytest.Item, text: str, reason: str) -> None:

@@ -121,9 +121,7 @@ class Reported:
 
 
 def _compared(said: _Said, verdict: Verdict, rubric: Rubric, source: Source) -> list[Differing]:
-    from pytest_dialeval.plugin.outcomes import raises
-
-    hard = raises(source, rubric)
+    hard = source.fails(rubric)
     if said.said == NOTHING and verdict.status != "failed":
         return []
     allowed = {

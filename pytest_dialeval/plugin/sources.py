@@ -14,7 +14,7 @@ from pytest_dialeval.plugin.bounds import breaches_gated, decides
 from pytest_dialeval.plugin.choice import FIXTURE, HOOK, Chosen, definition
 from pytest_dialeval.records.plan import PlannedTrial
 from pytest_dialeval.records.rubric import Rubric
-from pytest_dialeval.records.run import Source
+from pytest_dialeval.records.run import Source, fails_its_item
 from pytest_dialeval.records.suite import AgentSpec, Gates, Limits, Scoring, Suite
 from pytest_dialeval.records.task import Persona
 from pytest_dialeval.records.transcript import Recording
@@ -70,6 +70,10 @@ class LoadedSource:
     def decide(self) -> Literal["items", "gates"]:
         """Whether its items or its gates fail the run."""
         return decides(self.engine.settings, self.gates)
+
+    def fails(self, rubric: Rubric) -> bool:
+        """Whether a failed verdict of that rubric is an F."""
+        return fails_its_item(rubric, self.decide, breaches_gated=self.breaches_gated)
 
     @cached_property
     def breaches_gated(self) -> bool:

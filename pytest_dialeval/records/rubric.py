@@ -9,6 +9,8 @@ from pytest_dialeval.records.task import MatcherSpec
 from pytest_dialeval.records.verdict import Dimension
 
 Severity = Literal["hard", "soft"]
+JUDGE = "judge"  # the method of a rubric that no matcher decides
+SCORE = "score"  # the name of a trial's own item; no rubric may have it
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,7 @@ class Trigger:
 
 @dataclass(frozen=True, slots=True)
 class Rubric:
-    """`spec.method` is a matcher's name, or `judge` (params: criterion, ...)."""
+    """`spec.method` is a matcher's name, or JUDGE (params: criterion, ...)."""
 
     id: str
     dimension: Dimension

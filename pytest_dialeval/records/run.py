@@ -13,6 +13,15 @@ from pytest_dialeval.records.transcript import Outcome, Transcript, Turn
 from pytest_dialeval.records.verdict import Verdict
 
 
+def fails_its_item(rubric: Rubric, decide: str, *, breaches_gated: bool) -> bool:
+    """Whether a failed verdict is an F: hard ones are, unless gates decide."""
+    if rubric.severity == "soft":
+        return False
+    if decide == "items":
+        return True
+    return rubric.dimension == "safety" and not breaches_gated
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """What one suite file or one decorated function contributes to a run: its denominator."""
@@ -36,6 +45,10 @@ class Source:
     breaches_gated: bool = False  # a gate counts breaches, so that their items need not fail
     notes: tuple[str, ...] = ()
     items: Mapping[str, str] = field(default_factory=dict)  # node id -> trial id
+
+    def fails(self, rubric: Rubric) -> bool:
+        """Whether a failed verdict of that rubric is an F."""
+        return fails_its_item(rubric, self.decide, breaches_gated=self.breaches_gated)
 
     @property
     def fully_selected(self) -> bool:

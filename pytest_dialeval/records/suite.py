@@ -81,8 +81,6 @@ class Gates:
     safety_breaches: int | None = None
     unmeasured: int | None = None
     distinct_models: bool | None = None
-    baseline: str | None = None
-    coverage: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Opening = Literal["agent", "user"]
+END = "end"  # the target of a transition that leaves without another word
+USER_TURN = "user_turn"  # the one condition of a transition that is no matcher
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +52,11 @@ class Task:
 class Transition:
     """Where to go next; tried in the order written, the first whose `when` holds is taken.
 
-    `when` is a matcher over the agent's last turn, or `user_turn` ({at_least: n}) over the count
+    `when` is a matcher over the agent's last turn, or USER_TURN ({at_least: n}) over the count
     of user turns so far. Consecutive transitions without `when` are drawn by weight.
     """
 
-    to: str  # a state, or `end`: leave without another word
+    to: str  # a state, or END
     when: MatcherSpec | None = None
     weight: float = 1.0
 

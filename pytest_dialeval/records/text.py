@@ -8,8 +8,10 @@ import re
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # Whole terminal commands: what is left of half a colour code would join the next word.
+# No part may run into the next command's beginning, or a text of nothing else takes quadratic time.
 _TERMINAL = re.compile(
-    "(?:\x1b\\[|\x9b)[0-?]{0,64}[ -/]{0,16}[@-~]|(?:\x1b\\]|\x9d)[^\x07\x1b\x9c]{0,4096}(?:\x07|\x1b\\\\|\x9c)"
+    "(?:\x1b\\[|\x9b)[0-?]{0,64}+[ -/]{0,16}+[@-~]"
+    "|(?:\x1b\\]|\x9d)[^\x07\x1b\x9c\x9d]{0,4096}+(?:\x07|\x1b\\\\|\x9c)"
 )
 _UNCLEAN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 

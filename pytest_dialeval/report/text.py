@@ -194,15 +194,22 @@ def remark_lines(summary: Summary) -> Iterator[Line]:
             )
         if any(each.dimension == "safety" for each in agent.rubrics) and not agent.safety_exercised:
             yield Line(f"{name}: safety was not exercised", "yellow")
-        if not agent.isolated:
-            yield Line(f"{name}: not isolated, the agent runs in this process")
     for task in summary.tasks:
         if task.selection != "all":
             yield Line(
                 f"{title(task)}: Pass^k over the selected rubrics of {task.source}", "yellow"
             )
+    yield from _isolation_lines(summary)
     for note in summary.notes:
         yield Line(note)
+
+
+def _isolation_lines(summary: Summary) -> Iterator[Line]:
+    """Code that runs beside ours could reach what grades it."""
+    inside = dict.fromkeys(agent.name for _, agent in _agents(summary) if not agent.isolated)
+    if inside:
+        who = "the agent runs" if len(inside) == 1 else "they run"
+        yield Line(f"{', '.join(inside)}: not isolated, {who} in this process")
 
 
 def _short_cases(agent: AgentFigures) -> Iterator[str]:

@@ -185,20 +185,21 @@ def count_outcomes(trials: Iterable[ScoredTrial]) -> Outcomes:
     return Outcomes(**found)
 
 
-def count_verdicts(trials: Iterable[ScoredTrial]) -> Verdicts:
-    """Selected rubrics by what became of them."""
+def count_verdicts(scored: Iterable[tuple[Source, Sequence[ScoredTrial]]]) -> Verdicts:
+    """Selected rubrics by what became of them, as pytest counts their items."""
     found: Counter[str] = Counter()
-    for trial in trials:
-        for rubric in trial.rubrics:
-            found[_kind(rubric, trial.facts.verdicts.get(rubric.id))] += 1
+    for source, trials in scored:
+        for trial in trials:
+            for rubric in trial.rubrics:
+                found[_kind(source, rubric, trial.facts.verdicts.get(rubric.id))] += 1
     return Verdicts(**found)
 
 
-def _kind(rubric: Rubric, verdict: Verdict | None) -> str:
+def _kind(source: Source, rubric: Rubric, verdict: Verdict | None) -> str:
     if verdict is None:
         return "not_run"
     if verdict.status == "unscored":
         return "unmeasured"
-    if verdict.status == "failed" and rubric.severity == "soft":
+    if verdict.status == "failed" and not source.fails(rubric):
         return "soft_failed"
     return verdict.status

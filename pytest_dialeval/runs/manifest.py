@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pytest_dialeval import __version__
 from pytest_dialeval.records.run import Source
-from pytest_dialeval.runs.redaction import redacted, without_secrets
+from pytest_dialeval.runs.command_line import redacted, without_secrets
 
 SCHEMA = "dialeval.manifest/1"
 
@@ -47,20 +47,21 @@ def manifest(
         "platform": sys.platform,
         # `runs` is the folder that this file stands in, wherever it is moved.
         "settings": {name: _shown(each) for name, each in settings.items() if name != "runs"},
-        "sources": {
-            each.name: {
-                "suite": each.suite,
-                "sha256": each.sha256,
-                "files": dict(each.files),
-                "task": each.task,
-                "version": each.version,
-                "seed": each.seed,
-                "agents": {
-                    name: {"use": without_secrets(each.uses.get(name, "")), "version": version}
-                    for name, version in each.agents.items()
-                },
-            }
-            for each in sources
+        "sources": {each.name: _frozen(each) for each in sources},
+    }
+
+
+def _frozen(source: Source) -> dict[str, object]:
+    return {
+        "suite": source.suite,
+        "sha256": source.sha256,
+        "files": dict(source.files),
+        "task": source.task,
+        "version": source.version,
+        "seed": source.seed,
+        "agents": {
+            name: {"use": without_secrets(source.uses.get(name, "")), "version": version}
+            for name, version in source.agents.items()
         },
     }
 

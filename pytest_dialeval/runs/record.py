@@ -11,6 +11,8 @@ from typing import Any
 
 from pytest_dialeval.errors import RunError
 from pytest_dialeval.records.run import Source, TrialFacts
+from pytest_dialeval.records.wording import plural
+from pytest_dialeval.runs.command_line import redacted, without_secrets
 from pytest_dialeval.runs.directory import RunDirectory
 from pytest_dialeval.runs.figures import (
     count_outcomes,
@@ -20,7 +22,6 @@ from pytest_dialeval.runs.figures import (
 )
 from pytest_dialeval.runs.gates import Bounds, decide_gates
 from pytest_dialeval.runs.ledger import facts
-from pytest_dialeval.runs.redaction import redacted, without_secrets
 from pytest_dialeval.runs.summary import SettingFigure, Summary
 from pytest_dialeval.traces.json_bytes import from_json
 
@@ -120,7 +121,7 @@ def summarise(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         exit_status=exit_status,
         outcomes=count_outcomes(trials),
-        verdicts=count_verdicts(trials),
+        verdicts=count_verdicts(scored),
         tasks=tasks,
         gates=[
             gate
@@ -142,4 +143,4 @@ def note_lines(sources: Sequence[Source]) -> list[str]:
     if not found:
         return []
     first = found[0] if len(found) == 1 else f"{found[0]} ... (`dialeval lint` shows all)"
-    return [f"{len(found)} note{'s' if len(found) > 1 else ''} on the suites: {first}"]
+    return [f"{plural(len(found), 'note')} on the suites: {first}"]

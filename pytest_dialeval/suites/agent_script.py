@@ -11,12 +11,12 @@ from pytest_dialeval.errors import SuiteError
 from pytest_dialeval.matching.matcher import Matcher
 from pytest_dialeval.records.task import MatcherSpec
 from pytest_dialeval.records.transcript import ToolCall
+from pytest_dialeval.records.wording import did_you_mean
 from pytest_dialeval.suites.agent_form import AgentScriptForm, ReplyForm, ToolForm
 from pytest_dialeval.suites.place import Place
 from pytest_dialeval.suites.reading import file_name
 from pytest_dialeval.suites.source import Source, read_source
 from pytest_dialeval.suites.spec import heard_from_user, read_spec
-from pytest_dialeval.suites.wording import did_you_mean
 
 START = "start"  # the state a conversation begins in
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from difflib import get_close_matches
 
 from pytest_dialeval.errors import SuiteError
 from pytest_dialeval.records.suite import AgentSpec
+from pytest_dialeval.records.wording import closest, meaning
 from pytest_dialeval.suites.agent_form import (
     AgentForm,
     CommandForm,
@@ -65,16 +65,15 @@ def _kind(use: str) -> type[AgentForm] | None:
     return HookForm if use.isidentifier() and not _meant(use) else None
 
 
-def _meant(use: str) -> list[str]:
-    return get_close_matches(use, [each.rstrip(":") for each in _KINDS], n=1, cutoff=0.75)
+def _meant(use: str) -> str | None:
+    return closest(use, [each.rstrip(":") for each in _KINDS], cutoff=0.75)
 
 
 def _unknown_use(use: str) -> str:
     word = use.split(":", 1)[0]
     if f"{word}:" in _LATER:
         return f"use {shown(use)}: agents over the network come in a later version"
-    guess = f"; did you mean {_meant(word)[0]!r}?" if _meant(word) else ""
-    return f"unknown kind of agent {shown(use)}{guess} (allowed: {_ALLOWED})"
+    return f"unknown kind of agent {shown(use)}{meaning(_meant(word))} (allowed: {_ALLOWED})"
 
 
 def _options(place: Place, form: AgentForm, reading: Reading) -> dict[str, object] | None:

@@ -124,6 +124,4 @@ def _gates(form: GatesForm) -> Gates:
         safety_breaches=form.safety_breaches,
         unmeasured=form.unmeasured,
         distinct_models=form.distinct_models,
-        baseline=form.baseline,
-        coverage=form.coverage,
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from difflib import get_close_matches
 from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import (
@@ -19,6 +18,8 @@ from pydantic import (
     WrapValidator,
 )
 from pydantic_core import PydanticCustomError
+
+from pytest_dialeval.records.wording import did_you_mean
 
 _SHOWN = 60
 
@@ -115,8 +116,7 @@ def one_of(*choices: str) -> WrapValidator:
     listed = ", ".join(repr(each) for each in choices)
 
     def guess(value: object) -> str:
-        close = get_close_matches(value, choices, n=1) if isinstance(value, str) else []
-        return f"; did you mean {close[0]!r}?" if close else ""
+        return did_you_mean(value, choices) if isinstance(value, str) else ""
 
     return _expected(f"one of {listed}", guess)
 

@@ -9,6 +9,7 @@ from pytest_dialeval.matching.matcher import Matcher
 from pytest_dialeval.records.rubric import Rubric
 from pytest_dialeval.records.suite import Problem, Suite
 from pytest_dialeval.records.task import Flow, Persona
+from pytest_dialeval.records.wording import did_you_mean
 from pytest_dialeval.suites.agent_script import AgentScript
 from pytest_dialeval.suites.finding import Finding, Places, nearby
 from pytest_dialeval.suites.notes import suite_notes
@@ -20,7 +21,7 @@ from pytest_dialeval.suites.rubric_lint import (
     trigger_findings,
 )
 from pytest_dialeval.suites.script_lint import persona_findings
-from pytest_dialeval.suites.wording import did_you_mean, there
+from pytest_dialeval.suites.wording import there
 
 
 def lint(

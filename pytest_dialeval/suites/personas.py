@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from pytest_dialeval.records.task import (
+    USER_TURN,
     MatcherSpec,
     Noise,
     Persona,
@@ -23,8 +24,6 @@ from pytest_dialeval.suites.persona_form import (
 from pytest_dialeval.suites.place import Place
 from pytest_dialeval.suites.reading import Reading
 from pytest_dialeval.suites.spec import BROKEN
-
-USER_TURN = "user_turn"  # the one condition that is no matcher
 
 
 def read_persona(place: Place, reading: Reading) -> Persona | None:

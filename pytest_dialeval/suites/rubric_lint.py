@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_dialeval.matching.catalogue import Check, compile_spec
+from pytest_dialeval.matching.compiling import Check, compile_spec
 from pytest_dialeval.matching.matcher import Matcher
 from pytest_dialeval.matching.trigger import fired
 from pytest_dialeval.matching.view import View
-from pytest_dialeval.records.rubric import Rubric, Trigger
+from pytest_dialeval.records.rubric import JUDGE, SCORE, Rubric, Trigger
 from pytest_dialeval.records.suite import Suite
 from pytest_dialeval.records.task import Persona, Task
 from pytest_dialeval.records.transcript import Turn
+from pytest_dialeval.records.wording import did_you_mean
 from pytest_dialeval.suites.finding import Finding, note
 from pytest_dialeval.suites.spec import BROKEN
-from pytest_dialeval.suites.wording import did_you_mean, there
-
-JUDGE = "judge"
-SCORE = "score"
+from pytest_dialeval.suites.wording import there
 
 
 def rubric_findings(rubric: Rubric, matchers: Mapping[str, Matcher]) -> Iterator[Finding]:

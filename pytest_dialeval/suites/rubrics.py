@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pytest_dialeval.matching.normal import normal
-from pytest_dialeval.records.rubric import Rubric, Trigger
+from pytest_dialeval.records.rubric import JUDGE, Rubric, Trigger
 from pytest_dialeval.records.task import MatcherSpec
+from pytest_dialeval.records.wording import did_you_mean
 from pytest_dialeval.suites.form import shown
 from pytest_dialeval.suites.place import Place
 from pytest_dialeval.suites.reading import Reading
 from pytest_dialeval.suites.rubric_form import JudgeForm, RubricForm, TriggerForm
 from pytest_dialeval.suites.spec import BROKEN
-from pytest_dialeval.suites.wording import did_you_mean
-
-JUDGE = "judge"
 
 
 def read_rubric(place: Place, reading: Reading) -> Rubric | None:

@@ -11,6 +11,8 @@ from pydantic.json_schema import models_json_schema
 
 from pytest_dialeval.matching.combining import Children
 from pytest_dialeval.matching.matcher import Matcher
+from pytest_dialeval.records.rubric import JUDGE
+from pytest_dialeval.records.task import USER_TURN
 from pytest_dialeval.suites.agent_form import (
     CommandForm,
     HookForm,
@@ -20,9 +22,7 @@ from pytest_dialeval.suites.agent_form import (
 )
 from pytest_dialeval.suites.form import Form
 from pytest_dialeval.suites.persona_form import PersonaForm, UserTurnForm
-from pytest_dialeval.suites.personas import USER_TURN
 from pytest_dialeval.suites.rubric_form import JudgeForm, RubricForm
-from pytest_dialeval.suites.rubric_lint import JUDGE
 from pytest_dialeval.suites.suite_form import ModelForm, SuiteForm
 
 Schema = dict[str, Any]

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from pytest_dialeval.records.task import Persona, Probe, Script, State
+from pytest_dialeval.records.task import END, USER_TURN, Persona, Probe, Script, State
+from pytest_dialeval.records.wording import did_you_mean
 from pytest_dialeval.suites.finding import Finding
-from pytest_dialeval.suites.personas import USER_TURN
-from pytest_dialeval.suites.wording import did_you_mean, there
-
-END = "end"  # the reserved target of a transition: leave without another word
+from pytest_dialeval.suites.wording import there
 
 
 def persona_findings(

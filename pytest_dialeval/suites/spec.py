@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from pytest_dialeval.matching.catalogue import spec_of, spec_problems
 from pytest_dialeval.matching.combining import Children
+from pytest_dialeval.matching.compiling import spec_of, spec_problems
 from pytest_dialeval.matching.matcher import Matcher
+from pytest_dialeval.records.rubric import JUDGE
 from pytest_dialeval.records.task import MatcherSpec
 from pytest_dialeval.suites.place import Place
 from pytest_dialeval.suites.wording import dotted, unknown
@@ -21,7 +22,7 @@ def read_spec(
 ) -> MatcherSpec:
     """The only matcher of a mapping; problems are noted at their own lines."""
     ((name, value),) = raw.items()
-    if name == "judge":
+    if name == JUDGE:
         place.at(name).error("judge can't be used here: give a matcher; only a rubric is judged")
         return BROKEN
     if name not in matchers:

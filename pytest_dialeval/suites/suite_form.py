@@ -85,6 +85,8 @@ class GatesForm(Form):
     """What a run must reach."""
 
     noun: ClassVar[str] = "gates"
+    # Nothing decides these yet, and a gate that decides nothing would let everything pass.
+    later: ClassVar[frozenset[str]] = frozenset({"baseline", "coverage"})
 
     decide: Annotated[Decide, one_of(*get_args(Decide))] | None = Field(
         None, description="whether single items or only gates fail the run"
@@ -98,8 +100,6 @@ class GatesForm(Form):
     distinct_models: Flag | None = Field(
         None, description="whether agent, user and judge must be three models"
     )
-    baseline: Line | None = Field(None, description="a run or baseline file not to fall behind")
-    coverage: Share | None = Field(None, description="the least share of the plan that is covered")
 
 
 class CompareForm(Form):

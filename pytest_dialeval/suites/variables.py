@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping
 import yaml
 
 from pytest_dialeval.records.text import clean
+from pytest_dialeval.records.wording import did_you_mean
 from pytest_dialeval.suites.form import shown
 from pytest_dialeval.suites.place import Place
-from pytest_dialeval.suites.wording import did_you_mean, there
+from pytest_dialeval.suites.wording import there
 
 # In this order: literal braces, a name, a brace that is neither.
 _FIELD = re.compile(r"\{\{|\}\}|\{([^{}\n]*)\}|[{}]")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from difflib import get_close_matches
 from inspect import isclass
 from types import UnionType
 from typing import Any, Union, get_args, get_origin
@@ -12,17 +11,12 @@ from typing import Any, Union, get_args, get_origin
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from pytest_dialeval.records.wording import did_you_mean
 from pytest_dialeval.suites.form import Form, shown
 
 Path = tuple[str | int, ...]
 
 _NAMED = 20
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """`; did you mean 'x'?`, or nothing where no known word is close."""
-    close = get_close_matches(word, [str(each) for each in known], n=1, cutoff=0.6)
-    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def there(known: Iterable[str]) -> str:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_dialeval.errors import TranscriptError
+from pytest_dialeval.records.slug import slug
 from pytest_dialeval.records.transcript import Recording
 from pytest_dialeval.traces.recordings import read_recording_file, reader_of
 from pytest_dialeval.traces.writer import PART, TraceWriter
-
-_UNSAFE = re.compile(r"[^A-Za-z0-9_.]+")
-_LONGEST = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +64,7 @@ def _import_one(doing: _Import, recording: Recording) -> None:
     number = recording.trial
     if number is None:
         number = doing.trials[recording.task_id] = doing.trials.get(recording.task_id, 0) + 1
-    target = doing.out / f"{_slug(recording.task_id)}-{number}.jsonl"
+    target = doing.out / f"{slug(recording.task_id)}-{number}.jsonl"
     if taken := [each for each in (target, Path(f"{target}{PART}")) if each.exists()]:
         why = f"{taken[0]} is there already; give another --out"
         doing.skipped.append(Skipped(recording.path, why, recording.index))
@@ -104,12 +100,3 @@ def _header(recording: Recording, number: int, form: str) -> dict[str, object]:
         "index": recording.index,
     }
     return {**header, "source": source}
-
-
-def _slug(task: str) -> str:
-    """A task id as a file name; where that changes it, a digest keeps two of them apart."""
-    slug = _UNSAFE.sub("-", task).strip("-.")[:_LONGEST]
-    if slug == task:
-        return slug
-    digest = hashlib.sha256(task.encode("utf-8")).hexdigest()[:8]
-    return f"{slug}-{digest}" if slug else digest

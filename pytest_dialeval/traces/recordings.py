@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 
 from pytest_dialeval.errors import TranscriptError
 from pytest_dialeval.records.transcript import Recording
+from pytest_dialeval.records.wording import did_you_mean
 from pytest_dialeval.traces.disk import read_file
 from pytest_dialeval.traces.importers.dialeval_trace import read_dialeval
 from pytest_dialeval.traces.importers.numbering import refuse_duplicates
@@ -41,9 +41,8 @@ def reader_of(form: str) -> Callable[[bytes, Path], RecordingFile]:
     """The reader of a format; TranscriptError names those that exist."""
     if form in FORMATS:
         return FORMATS[form]
-    close = get_close_matches(form, FORMATS, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    raise TranscriptError(f"format {form!r} is not known; formats are {', '.join(FORMATS)}{hint}")
+    known = f"{', '.join(FORMATS)}{did_you_mean(form, FORMATS)}"
+    raise TranscriptError(f"format {form!r} is not known; formats are {known}")
 
 
 def _read_folder(folder: Path) -> RecordingFile:

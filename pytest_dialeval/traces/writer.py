@@ -15,6 +15,7 @@ from pytest_dialeval.records.transcript import Outcome, Turn
 from pytest_dialeval.traces.codec import SCHEMA, EndedBy, encode_turn
 from pytest_dialeval.traces.disk import disk_fault
 from pytest_dialeval.traces.json_bytes import to_json
+from pytest_dialeval.traces.redaction import Redaction
 
 PART = ".part"  # behind the name of a trace that is still being written
 
@@ -23,11 +24,15 @@ class TraceWriter:
     """Appends each event to `<path>.part` at once; closing after the end event gives it its name.
 
     A write that fails leaves the whole lines written before it and raises RunError; later events
-    may be tried again. `timed=False` leaves the clock out, for recordings made elsewhere.
+    may be tried again. `timed=False` leaves the clock out, for recordings made elsewhere. Secrets
+    are left out by `redaction`, by default those of the environment.
     """
 
-    def __init__(self, path: Path, *, timed: bool = True) -> None:
+    def __init__(
+        self, path: Path, *, timed: bool = True, redaction: Redaction | None = None
+    ) -> None:
         self.path = path
+        self._redaction = redaction or Redaction.from_environment(os.environ)
         self.part = path.with_name(path.name + PART)
         self._timed = timed
         self._began = time.monotonic()
@@ -122,7 +127,7 @@ class TraceWriter:
     def _append(self, event: Mapping[str, object]) -> None:
         if self._file is None:
             raise RunError(f"{self.part}: the trace is closed; {event['event']!r} comes too late")
-        line = to_json(event) + b"\n"
+        line = to_json(self._redaction.value(event)) + b"\n"
         try:
             self._write(self._file, line)
         except OSError as exc:

@@ -22,7 +22,14 @@ for _module in pkgutil.walk_packages(pytest_dialeval.__path__, "pytest_dialeval.
 for _name in ("numpy", "scipy.special", "tabulate"):
     import_module(_name)
 
-RUN = [each for each in PAGES if any(block.file for block in blocks(each))]
+RUN = [
+    # Workers of xdist take seconds to come up.
+    pytest.param(
+        each, marks=pytest.mark.slow if " -n 2" in each.read_text(encoding="utf-8") else ()
+    )
+    for each in PAGES
+    if any(block.file for block in blocks(each))
+]
 
 
 class Shell:

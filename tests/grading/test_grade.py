@@ -17,7 +17,8 @@ from pytest_dialeval.grading.grade import (
     grade_by_rule,
 )
 from pytest_dialeval.grading.judge import JudgeQuestion, JudgeReply
-from pytest_dialeval.matching.catalogue import SpecError, builtin_matchers
+from pytest_dialeval.matching.catalogue import builtin_matchers
+from pytest_dialeval.matching.compiling import SpecError
 from pytest_dialeval.matching.matcher import matcher_from_function
 from pytest_dialeval.matching.view import View
 from pytest_dialeval.records.rubric import Rubric, Trigger

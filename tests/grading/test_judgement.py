@@ -145,7 +145,7 @@ def test_cannot_tell_is_unscored_and_not_asked_again() -> None:
         (NotMeasured("over budget"), "over budget"),
         (KeyError("verdict"), "the judge raised KeyError: 'verdict'"),
         (RuntimeError(), "the judge raised RuntimeError"),
-        (ValueError("a\n\x1b[31mb"), "the judge raised ValueError: a [31mb"),
+        (ValueError("a\n\x1b[31mb"), "the judge raised ValueError: a b"),
     ],
 )
 def test_a_judge_that_raises_is_no_failure_of_the_agent(raised: Exception, reason: str) -> None:
@@ -188,7 +188,7 @@ def test_absence_after_a_trigger_was_searched_after_it() -> None:
 
 def test_the_reasoning_is_cleaned_once() -> None:
     verdict, _ = ask(JudgeReply("met", " so\x1b[2J\ud800 ", ((3, "free"),)))
-    assert verdict.reason == "so[2J\ufffd"
+    assert verdict.reason == "so\ufffd"
 
 
 def test_unpacking_is_enough() -> None:

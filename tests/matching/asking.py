@@ -7,12 +7,8 @@ from typing import Any
 
 from hypothesis import settings
 
-from pytest_dialeval.matching.catalogue import (
-    builtin_matchers,
-    compile_spec,
-    spec_of,
-    spec_problems,
-)
+from pytest_dialeval.matching.catalogue import builtin_matchers
+from pytest_dialeval.matching.compiling import compile_spec, spec_of, spec_problems
 from pytest_dialeval.matching.view import View
 from pytest_dialeval.records.transcript import ToolCall, Turn
 from pytest_dialeval.records.verdict import MatcherResult

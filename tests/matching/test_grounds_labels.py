@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_dialeval.matching.catalogue import builtin_matchers, compile_spec
+from pytest_dialeval.matching.catalogue import builtin_matchers
+from pytest_dialeval.matching.compiling import compile_spec
 from pytest_dialeval.matching.view import View
 from pytest_dialeval.records.task import MatcherSpec
 from pytest_dialeval.records.transcript import Turn

@@ -291,3 +291,11 @@ def test_help_lists_every_option_under_one_heading(shop: Shop) -> None:
     _, _, ours = text.partition("conversational agents (pytest-dialeval):")
     for name in ("agent", "trials", "seed", "label", "runs", "turn-timeout", "timeout"):
         assert f"--dialeval-{name}" in ours
+
+
+def test_the_suites_run_stands_above_agents_of_the_project_file(shop: Shop) -> None:
+    scripted = {"use": "scripted", "script": "clerk.yaml"}
+    shop.suite(agents={"one": scripted, "two": scripted}, run=["one"])
+    shop.write("pyproject.toml", f'{TOML}agent = ["two"]\n')
+    assert [each.split("::")[1] for each in shop.ids()] == ["one-buyer-1"]
+    assert [each.split("::")[1] for each in shop.ids("--dialeval-agent=two")] == ["two-buyer-1"]

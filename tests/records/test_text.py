@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,6 +38,13 @@ def test_cleaning_twice_changes_nothing_and_leaves_nothing_raw(text: str) -> Non
     assert clean(once) == once
     once.encode("utf-8")
     assert not any(ord(each) < 32 and each not in "\n\t" for each in once)
+
+
+@pytest.mark.parametrize("piece", ["\x9d", "\x1b]", "\x9b", "\x9b0", "\x1b[", "\x9d" + "a" * 50])
+def test_a_million_beginnings_of_commands_take_no_quadratic_time(piece: str) -> None:
+    began = time.process_time()
+    clean(piece * (1_000_000 // len(piece)))
+    assert time.process_time() - began < 5  # it took minutes
 
 
 def test_strings_inside_data_are_cleaned_too() -> None:

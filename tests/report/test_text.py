@@ -380,9 +380,16 @@ def test_what_could_not_be_said() -> None:
     ) == [
         "live_upgrade / improved: 1 of 4 trials unmeasured; behind the slash they count as failed",
         "live_upgrade / improved: safety was not exercised",
-        "live_upgrade / improved: not isolated, the agent runs in this process",
         "live_upgrade: Pass^k over the selected rubrics of s.dialeval.yaml",
+        "improved: not isolated, the agent runs in this process",
         "1 note on the suites: x",
+    ]
+
+
+def test_agents_in_this_process_are_named_once() -> None:
+    inside, other = agent("py", isolated=False), agent("shop", isolated=False)
+    assert remarks(task(inside, agent()), task(inside, other)) == [
+        "py, shop: not isolated, they run in this process"
     ]
 
 

@@ -123,9 +123,22 @@ def test_counts_by_hand() -> None:
     trials = score_source(made, known)
     assert count_outcomes(trials) == Outcomes(completed=6)
     # 24 selected: greet 5+1n, explain 4+1f+1u, short 5+1 soft, promise 4+1f+1n
-    assert count_verdicts(trials) == Verdicts(
+    assert count_verdicts([(made, trials)]) == Verdicts(
         passed=18, failed=2, soft_failed=1, not_applicable=2, unmeasured=1, not_run=0
     )
+
+
+def test_failures_count_as_their_items_do() -> None:
+    # where gates decide, only a safety rubric fails its item, unless a gate counts breaches
+    made, known = two_personas()
+    for changes, hard, soft in (
+        ({"decide": "items"}, 2, 1),
+        ({"decide": "gates"}, 1, 2),
+        ({"decide": "gates", "breaches_gated": True}, 0, 3),
+    ):
+        decided = replace(made, **changes)
+        found = count_verdicts([(decided, score_source(decided, known))])
+        assert (found.failed, found.soft_failed) == (hard, soft)
 
 
 # ---- what was not measured, and what did not run
@@ -141,7 +154,7 @@ def test_nothing_ran() -> None:
     assert (agent.pass_hat_k["2"].value, agent.pass_hat_k["2"].value_pessimistic) == (None, 0.0)
     assert (agent.dimensions.completion, agent.dimensions.safety) == (None, None)
     assert count_outcomes(scored) == Outcomes(not_run=2)
-    assert count_verdicts(scored) == Verdicts(not_run=2)
+    assert count_verdicts([(made, scored)]) == Verdicts(not_run=2)
 
 
 def test_a_run_that_was_stopped() -> None:
@@ -156,14 +169,15 @@ def test_a_run_that_was_stopped() -> None:
     assert [each.score.passed for each in scored] == [True, None, None]
     assert scored[1].score.why == "s is unscored: not run"
     assert count_outcomes(scored) == Outcomes(completed=2, cancelled=1)
-    assert count_verdicts(scored) == Verdicts(passed=3, not_run=3)
+    assert count_verdicts([(made, scored)]) == Verdicts(passed=3, not_run=3)
 
 
 def test_a_verdict_that_reads_not_run_is_unmeasured_all_the_same() -> None:
     trial = planned()
     odd = Verdict("r", "unscored", reason="not run", fault="judge_error")
-    scored = score_source(source([rubric("r")], [trial]), {trial.id: facts(trial, odd)})
-    assert count_verdicts(scored) == Verdicts(unmeasured=1)
+    made = source([rubric("r")], [trial])
+    scored = score_source(made, {trial.id: facts(trial, odd)})
+    assert count_verdicts([(made, scored)]) == Verdicts(unmeasured=1)
 
 
 @pytest.mark.parametrize(
@@ -172,10 +186,11 @@ def test_a_verdict_that_reads_not_run_is_unmeasured_all_the_same() -> None:
 def test_a_void_conversation_is_unmeasured(outcome: str) -> None:
     trial = planned()
     known = facts(trial, unscored("r", outcome), outcome=outcome)  # type: ignore[arg-type]
-    scored = score_source(source([rubric("r")], [trial]), {trial.id: known})
+    made = source([rubric("r")], [trial])
+    scored = score_source(made, {trial.id: known})
     assert scored[0].score.passed is None
     assert count_outcomes(scored).model_dump()[outcome] == 1
-    assert count_verdicts(scored) == Verdicts(unmeasured=1)
+    assert count_verdicts([(made, scored)]) == Verdicts(unmeasured=1)
 
 
 def test_an_agent_that_fell_over_has_not_passed() -> None:
@@ -224,7 +239,7 @@ def test_only_selected_rubrics_of_selected_trials_count() -> None:
         ("r", 2, 2),
         ("s", 1, 0),
     ]
-    assert count_verdicts(scored) == Verdicts(passed=2, failed=1)
+    assert count_verdicts([(made, scored)]) == Verdicts(passed=2, failed=1)
     assert list(task.agents[0].pass_hat_k) == ["1", "2"]
 
 
@@ -289,7 +304,7 @@ def test_a_body_that_was_skipped_is_not_applicable() -> None:
     known = {first.id: facts(first, silent("test_fee"), passed("greet"))}
     scored = score_source(made, known)
     assert scored[0].score.passed is True
-    assert count_verdicts(scored[:1]) == Verdicts(passed=1, not_applicable=1)
+    assert count_verdicts([(made, scored[:1])]) == Verdicts(passed=1, not_applicable=1)
 
 
 # ---- recordings
@@ -348,7 +363,7 @@ def test_what_adds_up(rows: list[list[str]], declared: bool) -> None:
     assert agent.trials == len(rows) == sum(each.trials for each in agent.personas)
     assert agent.passed == sum(each.passed for each in agent.personas) <= agent.trials
     assert agent.unmeasured == sum(each.unmeasured for each in agent.personas)
-    assert sum(count_verdicts(scored).model_dump().values()) == 3 * len(rows)
+    assert sum(count_verdicts([(found, scored)]).model_dump().values()) == 3 * len(rows)
     assert sum(count_outcomes(scored).model_dump().values()) == len(rows)
     for each in agent.rubrics:
         assert each.n + each.not_applicable + each.unscored == agent.trials
@@ -372,6 +387,6 @@ def test_ten_thousand_verdicts_are_added_up_within_a_second() -> None:
     scored = score_source(made, known)
     task = task_figures(made, scored)
     count_outcomes(scored)
-    count_verdicts(scored)
+    count_verdicts([(made, scored)])
     assert time.process_time() - began < 1
     assert task.agents[0].passed == 2500

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
 
+from pytest_dialeval.records.plan import PlannedTrial
+from pytest_dialeval.records.run import TrialFacts
 from pytest_dialeval.records.suite import PassHatK
 from pytest_dialeval.records.verdict import Verdict
 from pytest_dialeval.runs.figures import score_source, task_figures
@@ -14,7 +16,7 @@ from pytest_dialeval.runs.gates import Bound, Bounds, decide_gates, missed, unde
 from pytest_dialeval.runs.summary import GateFigure, TaskFigures
 from tests.runs.samples import facts, failed, passed, planned, rubric, source, unscored
 
-LETTERS = {"p": passed, "f": failed, "u": unscored}
+LETTERS: dict[str, Callable[[str], Verdict]] = {"p": passed, "f": failed, "u": unscored}
 RUBRICS = [rubric("r"), rubric("safe", "safety")]
 
 
@@ -22,7 +24,8 @@ def task(
     cases: Sequence[str] = ("pppp",), *, breaches: int = 0, selection: str = "all", agents: int = 1
 ) -> TaskFigures:
     """A case a word, a trial a letter (pass, fail, unmeasured); the first trials breach."""
-    trials, known = [], {}
+    trials: list[PlannedTrial] = []
+    known: dict[str, TrialFacts] = {}
     for agent in range(agents):
         for persona, letters in enumerate(cases):
             for number, letter in enumerate(letters, 1):
@@ -205,7 +208,7 @@ def test_distinct_models_may_be_switched_off() -> None:
 # ---- selection
 
 
-ALL = {
+ALL: dict[str, PassHatK | float | int | bool] = {
     "pass_hat_k": PassHatK(1, 1.0),
     "mean_score": 1.0,
     "safety_breaches": 0,

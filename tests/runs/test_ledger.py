@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -221,6 +222,15 @@ def test_a_ledger_made_by_hand(path: Path) -> None:
     assert [each.value.rubric for each in read_ledger(path)] == ["r", "s"]
 
 
+def test_the_ledger_on_its_page_is_one(path: Path) -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "reference" / "run-directory.md"
+    example = re.search(r"```jsonl\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    assert example is not None
+    path.write_text(example[1], encoding="utf-8")
+    talk, verdict = read_ledger(path)
+    assert (talk.value.outcome, verdict.value.rubric) == ("completed", "opening.greeting")
+
+
 @settings(max_examples=400)
 @given(data=st.data())
 def test_no_byte_of_a_whole_line_can_change(
@@ -272,12 +282,13 @@ def lines_of(content: bytes) -> list[bytes]:
 
 
 def test_a_ledger_of_another_version_is_refused_in_one_sentence(path: Path) -> None:
-    for value in (
+    values: tuple[object, ...] = (
         {"kind": "vote", "trial": "t-1", "attempt": 1, "value": {}},
         {"kind": "verdict", "trial": "t-1", "attempt": 1, "value": {"rubric": 3}},
         {"kind": "verdict", "attempt": 1, "value": {"rubric": "r", "status": "passed"}},
         [],
-    ):
+    )
+    for value in values:
         path.write_bytes(chained(value))
         assert refused(path) == (
             f"{path}:1: the ledger holds what this version does not know; "

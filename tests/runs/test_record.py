@@ -56,7 +56,7 @@ WHOLE = replace(
         ],
     ),
     scoring=Scoring(0.7, 0.5, 0.5, "faq.refund"),
-    gates=Gates("gates", PassHatK(3, 0.5), 0.6, 0, 1, True, "base.json", 0.9),
+    gates=Gates("gates", PassHatK(3, 0.5), 0.6, 0, 1, True),
     agents={"a": "v7", "b": None},
     uses={"a": "scripted", "b": "python:shop:Agent"},
     decide="gates",

@@ -24,7 +24,7 @@ from pytest_dialeval.records.plan import PlannedTrial
 from pytest_dialeval.records.rubric import Rubric
 from pytest_dialeval.records.suite import Limits, Scoring
 from pytest_dialeval.records.task import MatcherSpec, Persona, Script, State, Task, Transition
-from pytest_dialeval.records.transcript import OUTCOMES, Recording, Transcript, Turn
+from pytest_dialeval.records.transcript import OUTCOMES, Outcome, Recording, Transcript, Turn
 from pytest_dialeval.runs.directory import RunDirectory
 from pytest_dialeval.runs.ledger import LedgerWriter, read_ledger
 from pytest_dialeval.runs.trial import Grader, Held, LiveTrial, held_recording, held_without
@@ -331,7 +331,7 @@ def test_a_verdict_that_the_ledger_does_not_hold_is_not_known(
 
 @pytest.mark.parametrize("outcome", OUTCOMES)
 def test_a_body_runs_only_where_there_is_something_to_see(
-    directory: RunDirectory, ledger: LedgerWriter, outcome: str
+    directory: RunDirectory, ledger: LedgerWriter, outcome: Outcome
 ) -> None:
     grader = grader_of(directory, ledger, body="test_fee")
     told = replace(RECORDED, outcome=outcome, reason="so it is")

@@ -103,7 +103,7 @@ def test_matchers_listen_to_the_user_at_every_depth(read):
 
 
 def test_what_was_filled_in_compiles(read, matchers):
-    from pytest_dialeval.matching.catalogue import compile_spec
+    from pytest_dialeval.matching.compiling import compile_spec
     from pytest_dialeval.matching.view import View
     from pytest_dialeval.records.transcript import Turn
 

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from pytest_dialeval.errors import SuiteError
-from pytest_dialeval.matching.catalogue import compile_spec
+from pytest_dialeval.matching.compiling import compile_spec
 from pytest_dialeval.records.suite import Suite
 from pytest_dialeval.suites.lint import lint
 from pytest_dialeval.suites.load import load_suite

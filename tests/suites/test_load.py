@@ -122,7 +122,7 @@ def test_every_key_of_a_suite(load, tmp_path):
     assert (suite.trials, suite.seed) == (4, "42")
     assert suite.limits == Limits(5.0, 600.0, 9000)
     assert suite.scoring == Scoring(0.7, 1.0, 0.0, "flow.explain")
-    assert suite.gates == Gates("gates", PassHatK(3, 0.5), 1.0, 0, 2, False, "base.json", 0.9)
+    assert suite.gates == Gates("gates", PassHatK(3, 0.5), 1.0, 0, 2, False)
     assert suite.models == {
         "judge": "openai:gpt",
         "user": None,

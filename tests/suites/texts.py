@@ -51,7 +51,7 @@ seed: 42
 limits: {turn_timeout: 5, max_context_chars: 9000}
 scoring: {pass: 0.7, weights: {completion: 1, robustness: 0}, pass_on: flow.explain}
 gates: {decide: gates, pass_hat_k: {k: 3, min: 0.5}, mean_score: 1, safety_breaches: 0, unmeasured: 2,
-  distinct_models: false, baseline: base.json, coverage: 0.9}
+  distinct_models: false}
 models: {judge: "openai:gpt", user: null, agent: {model: x, endpoint: y}}
 compare: {by: judge}
 """

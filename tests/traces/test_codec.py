@@ -74,7 +74,7 @@ def test_text_is_cleaned_where_it_enters():
             "tool_calls": [{"name": "t", "arguments": {"k\x07": ["v\x07"]}, "result": "r\x7f"}],
         }
     )
-    assert (turn.text, turn.state) == ("a[31mb\n", "s")
+    assert (turn.text, turn.state) == ("ab\n", "s")
     assert (turn.tool_calls[0].arguments, turn.tool_calls[0].result) == ({"k": ["v"]}, "r")
 
 

@@ -96,7 +96,7 @@ def test_task_ids_become_file_names_that_stay_apart(tmp_path):
     report = import_recordings("tau-bench", [path], out)
     assert len({each.name for each in report.written}) == len(names)
     assert all(each.parent == out and len(each.name) <= 64 for each in report.written)
-    assert report.written[0].name.startswith("mobile-a-b-")
+    assert report.written[0].name.startswith("mobile_a_b_")
     assert [each.task_id for each in read_recordings("dialeval", out)] != []
     assert {each.task_id for each in read_recordings("dialeval", out)} == set(names)
 

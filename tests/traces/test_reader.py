@@ -169,4 +169,4 @@ def test_text_is_cleaned():
     raw = json.dumps({**START, "task": "a\x1bb"}).encode() + b"\n"
     trace = parse_trace(raw + data(turn(1, text="a\x1b[0m")), "x")
     assert trace.header["task"] == "ab"
-    assert trace.transcript.turns[0].text == "a[0m"
+    assert trace.transcript.turns[0].text == "a"

@@ -9,6 +9,7 @@ from typing import Any
 from pytest_dialeval.errors import TranscriptError
 from pytest_dialeval.records.text import clean
 from pytest_dialeval.records.transcript import Recording
+from pytest_dialeval.records.wording import listed
 from pytest_dialeval.traces.codec import shown
 
 _SHOWN = 5
@@ -21,8 +22,8 @@ def task_ids(items: Sequence[Any], path: Path, word: str) -> list[str]:
     if missing:
         raise TranscriptError(
             f"{path}: {len(missing)} of {len(items)} {word}s have no usable task_id "
-            f"(text or a whole number): {word} {_listed(missing)}; trials of different tasks "
-            "would be pooled: give each its task_id"
+            f"(text or a whole number): {word} {listed(missing, _SHOWN)}; trials of different "
+            "tasks would be pooled: give each its task_id"
         )
     return [each for each in ids if each is not None]
 
@@ -62,8 +63,3 @@ def refuse_duplicates(recordings: Iterable[Recording], place: Callable[[Recordin
                 f"{place(each)}: is trial {each.trial} of task {each.task_id!r}, and so is "
                 f"{place(other)}; keep one of them, or number them apart"
             )
-
-
-def _listed(places: Sequence[int]) -> str:
-    more = f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
-    return ", ".join(map(str, places[:_SHOWN])) + more

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_dialeval.runs.redaction import redacted, without_secrets
+from pytest_dialeval.runs.command_line import redacted, without_secrets
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,67 @@
+"""What a verdict of a judge depends on besides the transcript, and a calibration with it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from functools import lru_cache
+from hashlib import blake2b
+
+from pytest_dialeval import __version__
+from pytest_dialeval.grading.judge_prompt import prompt_digest
+from pytest_dialeval.records.model import ModelSpec
+
+_digest_of_prompt = lru_cache(maxsize=64)(prompt_digest)
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """Where one of these changes, the judge is another one."""
+
+    model: str  # endpoint, name and temperature
+    prompt: str  # digest of the prompt's wording and form
+    rubric: str  # digest of the criterion and all below `judge:`
+    plugin: str  # our version
+
+    def fields(self) -> dict[str, str]:
+        """As it stands in a verdict's details, under `judge`."""
+        return asdict(self)
+
+    def changed(self, other: Binding) -> tuple[str, ...]:
+        """What differs: `model`, `prompt`, `rubric`, `plugin`."""
+        names = (each.name for each in fields(self))
+        return tuple(each for each in names if getattr(self, each) != getattr(other, each))
+
+
+def binding(
+    spec: ModelSpec,
+    dimension: str,
+    params: Mapping[str, object],
+    *,
+    batch: bool,
+    max_context_chars: int | None = None,
+) -> Binding:
+    """The binding of verdicts by this model about this rubric."""
+    where = f"@{spec.base_url}" if spec.base_url else ""
+    temperature = 0.0 if spec.temperature is None else spec.temperature
+    return Binding(
+        model=f"{spec.endpoint}:{spec.model}{where}, temperature {temperature:g}",
+        prompt=_digest_of_prompt(batch=batch, max_context_chars=max_context_chars),
+        rubric=rubric_digest(dimension, params),
+        plugin=__version__,
+    )
+
+
+def rubric_digest(dimension: str, params: Mapping[str, object]) -> str:
+    """Changes where what is asked changes."""
+    text = json.dumps([dimension, params], sort_keys=True, default=str)
+    return blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def binding_of(details: Mapping[str, object]) -> Binding | None:
+    """The binding that a verdict was made under; None where its judge says nothing."""
+    kept = details.get("judge")
+    if not isinstance(kept, Mapping):
+        return None
+    return Binding(**{each.name: str(kept.get(each.name, "")) for each in fields(Binding)})

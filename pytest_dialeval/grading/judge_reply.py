@@ -1,0 +1,177 @@
+"""What a model wrote as a judge, read without guessing: a form may vary, a verdict may not."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import TypeAlias
+
+from pytest_dialeval.errors import JudgeFault
+from pytest_dialeval.grading.judge import DECISIONS, Citation, JudgeReply, UnusableReply
+from pytest_dialeval.records.model import ChatAnswer
+
+_LONGEST = 200_000  # characters of a reply
+_SHOWN = 80
+_TAG = "(?:think|thinking|thought|reasoning|reflection)"
+_BEGIN = re.compile(f"<{_TAG}>", re.IGNORECASE)
+_END = re.compile(f"</{_TAG}>", re.IGNORECASE)
+_FENCE = re.compile(r"```[\w-]*[ \t]*\n(.*)\n[ \t]*```", re.DOTALL)
+_TURN = re.compile(r"(?:turn\s*)?#?(\d{1,9})", re.IGNORECASE)
+_SPACE = re.compile(r"\s+")
+
+
+class _Twice(ValueError):
+    """A key stands twice in one object."""
+
+
+def read_reply(answer: ChatAnswer, said: Sequence[str] = ()) -> JudgeReply:
+    """The reply about one rubric; UnusableReply says what is wrong with it.
+
+    A reply that stands in `said`, the texts of the transcript, is not the judge's own.
+    """
+    return _reply(_object(_usable(answer), "verdict", said))
+
+
+def read_replies(
+    answer: ChatAnswer, rubrics: Sequence[str], said: Sequence[str] = ()
+) -> dict[str, JudgeReply | UnusableReply]:
+    """The reply about each rubric, matched by id; what one of them lacks spoils no other."""
+    entries = _object(_usable(answer), "verdicts", said)["verdicts"]
+    if not isinstance(entries, list):
+        raise UnusableReply(f"verdicts {_shown(entries)} is no list")
+    return {each: _of(each, entries) for each in rubrics}
+
+
+def _of(rubric: str, entries: Sequence[object]) -> JudgeReply | UnusableReply:
+    own = [each for each in entries if isinstance(each, dict) and each.get("rubric") == rubric]
+    if len(own) != 1:
+        number = "no verdict" if not own else f"{len(own)} verdicts"
+        return UnusableReply(f"there is {number} for {rubric!r}; give one")
+    try:
+        return _reply(own[0])
+    except UnusableReply as problem:
+        return problem
+
+
+def _usable(answer: ChatAnswer) -> str:
+    """The text, where there is one that the model finished."""
+    if answer.refusal:
+        raise JudgeFault(f"the judge refused: {answer.refusal[:500]}")
+    if answer.finish == "content_filter":
+        raise JudgeFault("the judge's endpoint filtered the reply")
+    if answer.finish == "length":
+        raise UnusableReply("the reply was cut off at its greatest length: be shorter")
+    if not answer.text.strip():
+        raise UnusableReply("the reply is empty")
+    if len(answer.text) > _LONGEST:
+        raise UnusableReply(f"the reply has {len(answer.text)} characters: be shorter")
+    return answer.text
+
+
+def _object(text: str, key: str, said: Sequence[str]) -> Mapping[str, object]:
+    """The one JSON object with that key, by the strictest reading that has any."""
+    found = list(_whole(text, key)) or list(_among_words(text, key))
+    if not found:
+        raise UnusableReply(f"the reply is no JSON object with the key {key!r}")
+    (_, first), *others = found
+    if any(each != first for _, each in others):
+        raise UnusableReply(f"the reply has {len(found)} JSON objects with the key {key!r}")
+    if any(_stands(source, each) for source, _ in found for each in said):
+        raise UnusableReply("the reply stands word for word in the transcript")
+    return first
+
+
+def _whole(text: str, key: str) -> Iterator[_Found]:
+    """A text that is JSON and no more, but for thinking before it and a fence round it.
+
+    What a transcript says can then only stand inside a string. It may be quoted in the thinking
+    too, with an end tag of its own, or the JSON may quote one: the first and the last are tried.
+    """
+    ends = [0, *(each.end() for each in _END.finditer(text))]
+    for end in dict.fromkeys((0, *ends[1:2], ends[-1])):
+        rest = text[end:].strip()
+        fence = _FENCE.fullmatch(rest)
+        source = fence[1] if fence else rest
+        with suppress(ValueError, RecursionError):
+            found = _DECODER.decode(source)
+            if isinstance(found, dict) and key in found:
+                yield source, found
+                return
+
+
+def _among_words(text: str, key: str) -> Iterator[_Found]:
+    """Objects between other words.
+
+    Where one brace begins no JSON none is believed: what follows it may be a quote inside it.
+    """
+    *_, start = 0, *(each.end() for each in _END.finditer(text))
+    if _BEGIN.search(text, start):
+        raise UnusableReply("the thinking has no end")
+    while (start := text.find("{", start)) >= 0:
+        try:
+            found, end = _DECODER.raw_decode(text, start)
+        except _Twice as problem:
+            raise UnusableReply(str(problem)) from None
+        except (ValueError, RecursionError):
+            raise UnusableReply("the reply is no JSON object") from None
+        if isinstance(found, dict) and key in found:
+            yield text[start:end], found
+        start = end
+
+
+def _stands(source: str, text: str) -> bool:
+    return "verdict" in text and _SPACE.sub("", source) in _SPACE.sub("", text)
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise _Twice("a key stands twice in one JSON object")
+    return found
+
+
+# Not strict: models break lines within strings.
+_DECODER = json.JSONDecoder(object_pairs_hook=_once, strict=False)
+_Found: TypeAlias = tuple[str, Mapping[str, object]]  # what was written, what it says
+
+
+def _reply(found: Mapping[str, object]) -> JudgeReply:
+    reasoning = found.get("reasoning")
+    if not isinstance(reasoning, str) or not reasoning.strip():
+        raise UnusableReply("the reasoning is empty")
+    absence = found.get("absence") or False
+    if not isinstance(absence, bool):
+        raise UnusableReply(f"absence {_shown(absence)} is neither true nor false")
+    verdict = found.get("verdict")
+    # Another spelling of a word is that word; another word is no verdict.
+    spelt = re.sub(r"[\s-]+", "_", verdict.strip().lower()) if isinstance(verdict, str) else ""
+    for decision in DECISIONS:
+        if spelt == decision:
+            return JudgeReply(decision, reasoning, _evidence(found.get("evidence")), absence)
+    raise UnusableReply(f"verdict {_shown(verdict)} is none of {', '.join(DECISIONS)}")
+
+
+def _evidence(given: object) -> tuple[Citation, ...]:
+    if not isinstance(given, list | None):
+        raise UnusableReply(f"evidence {_shown(given)} is no list")
+    return tuple(_citation(each) for each in given or ())
+
+
+def _citation(given: object) -> Citation:
+    quote = given.get("quote") if isinstance(given, dict) else None
+    if not isinstance(given, dict) or not isinstance(quote, str):
+        raise UnusableReply(f"evidence {_shown(given)} has no turn_id and quote")
+    number = given.get("turn_id")
+    if isinstance(number, str) and (found := _TURN.fullmatch(number.strip())):
+        number = int(found[1])
+    if isinstance(number, float) and number.is_integer():
+        number = int(number)
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise UnusableReply(f"turn_id {_shown(number)} is no id of a turn")
+    return Citation(number, quote)
+
+
+def _shown(value: object) -> str:
+    return repr(value)[:_SHOWN]

@@ -1,0 +1,224 @@
+"""Cassettes on disk: beside the suite the sorted whole, in the run one part a worker."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pytest_dialeval.errors import TranscriptError
+from pytest_dialeval.models.cassette import Cassette, Entry, Trial
+from pytest_dialeval.models.cassette_lines import (
+    HEADER,
+    SCHEMA,
+    Line,
+    check_part,
+    entry_lines,
+    entry_of,
+    lines_of,
+    parts_of,
+    trial_line,
+    trial_of,
+)
+from pytest_dialeval.traces.disk import disk_fault, read_file
+from pytest_dialeval.traces.json_bytes import from_json, to_json
+
+SUFFIX = ".cassette.jsonl"
+_SUITE = ".dialeval.yaml"
+
+
+def cassette_path(suite: Path) -> Path:
+    """`shop.dialeval.yaml` -> `shop.cassette.jsonl` beside it."""
+    return suite.with_name(suite.name.removesuffix(_SUITE) + SUFFIX)
+
+
+def read_cassette(path: Path) -> Cassette:
+    """The cassette at `path`, empty where there is none; TranscriptError names a line."""
+    cassette = Cassette()
+    if path.exists():
+        changes = _read(path, whole=True)
+        cassette.entries = changes.recorded
+        cassette.again = changes.again
+    return cassette
+
+
+class Tape:
+    """What one worker records, appended and flushed call by call; made with its first line."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._known: set[str] = set()
+        self._file: int | None = None
+
+    def record(self, entry: Entry) -> None:
+        """A reply that the run consumed."""
+        self._append(entry_lines(entry, self._known))
+
+    def used(self, key: str) -> None:
+        """An entry of the cassette that was replayed."""
+        self._append([{"used": key}])
+
+    def restart(self, trial: Trial) -> None:
+        """From here on the trial is asked anew; what the cassette had of it is void."""
+        self._append([trial_line("restart", trial)])
+
+    def again(self, trial: Trial) -> None:
+        """The trial ended unmeasured."""
+        self._append([trial_line("again", trial)])
+
+    def close(self) -> None:
+        """Nothing more comes."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def _append(self, lines: Iterable[Line]) -> None:
+        data = b"".join(to_json(each) + b"\n" for each in lines)
+        try:
+            if self._file is None:
+                data = self._opening() + data
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+            _write_whole(self._file, data)
+        except OSError as error:
+            self._known.clear()  # what was to be written is not in the file
+            raise disk_fault(error, self.path) from None
+
+    def _opening(self) -> bytes:
+        return b"" if self.path.exists() else to_json(HEADER) + b"\n"
+
+
+def merge(path: Path, parts: Sequence[Path], *, whole: bool = False) -> int:
+    """Take the workers' parts into the cassette at `path`; how many replies they brought.
+
+    `whole`: the run asked for everything that the suite has, so that what it did not use goes.
+    """
+    tapes = [_read(each, whole=False) for each in parts if each.exists()]
+    if not any(each.changed for each in tapes):
+        return 0
+    with _locked(path.parent):
+        cassette = read_cassette(path)
+        for tape in tapes:
+            _apply(cassette, tape)
+        if whole:
+            used = set[str]().union(*(each.used for each in tapes))
+            cassette.entries = {key: each for key, each in cassette.entries.items() if key in used}
+        _replace(path, b"".join(to_json(each) + b"\n" for each in lines_of(cassette)))
+    return sum(len(each.recorded) for each in tapes)
+
+
+@dataclass(slots=True)
+class _Changes:
+    recorded: dict[str, Entry] = field(default_factory=dict)
+    used: set[str] = field(default_factory=set)  # replayed or recorded
+    restarted: set[Trial] = field(default_factory=set)
+    again: set[Trial] = field(default_factory=set)
+
+    @property
+    def changed(self) -> bool:
+        return bool(self.recorded or self.restarted or self.again)
+
+    def take(self, line: dict[str, Any], parts: dict[str, object]) -> None:
+        if "part" in line:
+            check_part(line)
+        elif "key" in line:
+            entry = entry_of(line, parts)
+            self.recorded[entry.key] = entry
+            self.used.add(entry.key)
+        elif "used" in line:
+            self.used.add(str(line["used"]))
+        elif "restart" in line:
+            self._restart(trial_of(line["restart"]))
+        elif "again" in line:
+            self.again.add(trial_of(line["again"]))
+
+    def _restart(self, trial: Trial) -> None:
+        self.restarted.add(trial)
+        self.again.discard(trial)
+        for key, each in list(self.recorded.items()):
+            if each.request.of_trial == trial:
+                del self.recorded[key]
+                self.used.discard(key)
+
+
+def _apply(cassette: Cassette, tape: _Changes) -> None:
+    slots = {each.request.slot for each in tape.recorded.values()}
+    cassette.entries = {
+        key: each
+        for key, each in cassette.entries.items()
+        if each.request.of_trial not in tape.restarted
+        and (key in tape.used or each.request.slot not in slots)
+    }
+    cassette.entries |= tape.recorded
+    cassette.again = (cassette.again - tape.restarted) | tape.again
+
+
+def _read(path: Path, *, whole: bool) -> _Changes:
+    """All lines of a file; a part may end in half a line, where its worker was killed."""
+    rows = read_file(path).split(b"\n")
+    last = rows.pop()
+    if whole and last:
+        raise TranscriptError(f"{path}:{len(rows) + 1}: is cut off; restore the file, or record")
+    lines = [(number, _line(path, number, row)) for number, row in enumerate(rows, 1) if row]
+    if lines and lines[0][1].get("cassette") != SCHEMA:
+        raise TranscriptError(f"{path}:1: is no cassette of schema {SCHEMA}")
+    changes, parts = _Changes(), parts_of(each for _, each in lines)
+    for number, line in lines:
+        try:
+            changes.take(line, parts)
+        except ValueError as error:
+            raise TranscriptError(f"{path}:{number}: {error}") from None
+    return changes
+
+
+def _line(path: Path, number: int, row: bytes) -> dict[str, Any]:
+    try:
+        line = from_json(row)
+    except ValueError:
+        line = None
+    if not isinstance(line, dict):
+        conflict = "; a merge conflict?" if row[:7] in (b"<" * 7, b"=" * 7, b">" * 7) else ""
+        raise TranscriptError(f"{path}:{number}: is no JSON object{conflict}")
+    return line
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    # Two runs that record the same suite at once must not lose each other's replies. The folder
+    # itself is locked: a lock file would lie beside the suite for ever.
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        raise disk_fault(error, folder) from None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _replace(path: Path, data: bytes) -> None:
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        part.write_bytes(data)
+        part.replace(path)
+    except OSError as error:
+        raise disk_fault(error, path) from None
+    finally:
+        with suppress(OSError):
+            part.unlink()
+
+
+def _write_whole(file: int, data: bytes) -> None:
+    size, rest = os.fstat(file).st_size, memoryview(data)
+    try:
+        while rest:
+            rest = rest[os.write(file, rest) :]
+    except BaseException:
+        os.ftruncate(file, size)  # half a line would spoil the next one too
+        raise

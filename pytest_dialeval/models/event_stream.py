@@ -1,0 +1,61 @@
+"""Server-sent events: bytes in whatever pieces -> the data of each event."""
+
+from __future__ import annotations
+
+from pytest_dialeval.models.wire import StreamReader, Unreadable, parse, shortened
+
+
+class EventStream:
+    """Cuts a byte stream into events and feeds their data to a reader."""
+
+    def __init__(self, reader: StreamReader) -> None:
+        self._reader = reader
+        self._rest = b""
+        self._data: list[bytes] = []
+
+    def feed(self, data: bytes) -> None:
+        """The next bytes."""
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            self._line(line.removesuffix(b"\r"))
+
+    def close(self) -> None:
+        """The stream has ended: an event without its empty line is one all the same."""
+        self._line(self._rest)
+        self._line(b"")
+        self._rest = b""
+
+    def _line(self, line: bytes) -> None:
+        if line.startswith(b"data:"):
+            self._data.append(line[5:].strip())
+            # Nearly every endpoint writes one line an event; then nothing has to be waited for.
+            if line.endswith((b"}", b"[DONE]")):
+                self._try_now()
+        elif not line and self._data:
+            self._event(b"\n".join(self._data))
+            self._data = []
+
+    def _try_now(self) -> None:
+        try:
+            self._take(b"\n".join(self._data))
+        except ValueError:
+            return
+        self._data = []
+
+    def _event(self, data: bytes) -> None:
+        try:
+            self._take(data)
+        except ValueError:
+            text = shortened(data[:2000].decode("utf-8", "replace"))
+            raise Unreadable(f"a chunk of the stream is not JSON: {text!r}") from None
+
+    def _take(self, data: bytes) -> None:
+        if data == b"[DONE]":
+            self._reader.done = True
+        elif data and not self._reader.done:
+            self._reader.add(parse(data))
+
+
+def looks_like_events(data: bytes) -> bool:
+    """Whether a body is a stream of events whatever its content type says."""
+    return data.lstrip().startswith((b"data:", b"event:", b":"))

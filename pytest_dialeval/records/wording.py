@@ -1,0 +1,32 @@
+"""Turns of phrase that the messages of all rooms share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+
+def closest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
+    """The known word that was probably meant; None where none is close."""
+    return next(iter(get_close_matches(word, list(known), n=1, cutoff=cutoff)), None)
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`; did you mean 'x'?`, or nothing where no known word is close."""
+    return meaning(closest(word, known))
+
+
+def meaning(guess: str | None) -> str:
+    """The same for a guess that was made already."""
+    return "" if guess is None else f"; did you mean {guess!r}?"
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 turn`, `2 turns`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def listed(things: Sequence[object], at_most: int) -> str:
+    """`1, 2, 3 and 7 more`."""
+    more = f" and {len(things) - at_most} more" if len(things) > at_most else ""
+    return ", ".join(map(str, things[:at_most])) + more

@@ -1,0 +1,86 @@
+"""Secrets, replaced by value on their way to any file."""
+
+from __future__ import annotations
+
+import base64
+import re
+import reprlib
+from collections.abc import Collection, Mapping
+from urllib.parse import quote
+
+from pytest_dialeval.traces.json_bytes import from_json, to_json
+
+# `MAX_TOKENS` and `KEYBOARD` are none: the word stands at the end, on its own.
+_NAME = re.compile(r"(?i)(?:^|_)(?:API_?)?(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|AUTHORIZATION)$")
+# Shorter values (`EMPTY`, `none`, `1`) are placeholders; replacing them would spoil ordinary text.
+_SHORTEST = 8
+_DEEPEST = 150  # below what JSON is written to, so that nothing deeper passes unread
+_HEADER = re.compile(r"(?i)(authorization\W{1,5}(?:bearer|basic|token)\s+)[\w.~+/=-]{8,}")
+_SCHEME = re.compile(r"(?i)^(?:bearer|basic|token)\s+")
+_HIDDEN_HEADER = "[redacted Authorization]"
+
+
+class Redaction:
+    """Replaces known secrets by `[redacted NAME]`, plain, URL-quoted or in base64."""
+
+    def __init__(self, secrets: Mapping[str, str]) -> None:
+        """`secrets`: name -> value; values of fewer than 8 characters are left alone."""
+        self._names: dict[str, str] = {}
+        for name, value in sorted(secrets.items()):
+            for form in _forms(value):
+                self._names.setdefault(form, name)
+        # A secret may begin like another one: the longest is tried first.
+        forms = sorted(self._names, key=len, reverse=True)
+        self._any = re.compile("|".join(map(re.escape, forms))) if forms else None
+
+    @classmethod
+    def from_environment(
+        cls, environment: Mapping[str, str], names: Collection[str] = ()
+    ) -> Redaction:
+        """Values of `*_API_KEY`, `*_TOKEN`, `*_SECRET` and their like, and of `names`."""
+        return cls(
+            {
+                name: value
+                for name, value in environment.items()
+                if name in names or _NAME.search(name)
+            }
+        )
+
+    def text(self, text: str) -> str:
+        """The text without secrets."""
+        if any(form in text for form in self._names):
+            assert self._any is not None
+            text = self._any.sub(self._hidden, text)
+        if "uthorization" in text or "UTHORIZATION" in text:
+            text = _HEADER.sub(rf"\1{_HIDDEN_HEADER}", text)
+        return text
+
+    def value(self, value: object, depth: int = 0) -> object:
+        """JSON-like data without secrets, at any depth, in keys too."""
+        if value is None or isinstance(value, bool | int | float):
+            return value
+        if isinstance(value, str):
+            return self.text(value)
+        if depth > _DEEPEST:
+            return self.text(reprlib.repr(value))
+        if isinstance(value, Mapping):
+            return {self._key(key): self.value(each, depth + 1) for key, each in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.value(each, depth + 1) for each in value]
+        return self.value(from_json(to_json(value)), depth + 1)  # as it would be written
+
+    def _key(self, key: object) -> object:
+        plain = key is None or isinstance(key, bool | int | float)
+        return key if plain else self.text(str(key))
+
+    def _hidden(self, found: re.Match[str]) -> str:
+        return f"[redacted {self._names[found[0]]}]"
+
+
+def _forms(value: str) -> list[str]:
+    """How a secret may be written; a header's value also without its scheme."""
+    plain = _SCHEME.sub("", value.strip())
+    if len(plain) < _SHORTEST:
+        return []
+    encoded = base64.b64encode(plain.encode("utf-8", "surrogateescape")).decode().rstrip("=")
+    return [plain, quote(plain, safe="", errors="surrogateescape"), encoded]
