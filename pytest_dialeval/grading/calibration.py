@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import Literal
 
 from pytest_dialeval.grading.binding import Binding, binding_of
-from pytest_dialeval.grading.labels import PARTS, Graded, Label, Part
+from pytest_dialeval.grading.labels import PARTS, About, Label, Part
 from pytest_dialeval.records.verdict import Verdict
 from pytest_dialeval.statistics.agreement import Share, Table
 from pytest_dialeval.statistics.corrected import Corrected, corrected_rate
@@ -28,12 +28,12 @@ class RubricCalibration:
     rubric: str
     part: Part
     table: Table
+    people: Share  # how often two people agree
     disputed: int = 0  # people disagree, or cannot tell
     missing: int = 0  # no such verdict is stored, or it was not the judge's
     undecided: int = 0  # the judge could not tell, or failed
     stale: int = 0  # made by what is another judge by now
     changed: tuple[str, ...] = ()  # why: model, prompt, rubric, plugin; `gone` with the rubric
-    people: Share = Share(0, 0, None, None, None)  # how often two people agree
 
     @property
     def labels(self) -> int:
@@ -43,7 +43,7 @@ class RubricCalibration:
 
 def calibrate(
     labels: Iterable[Label],
-    verdicts: Mapping[Graded, Verdict],
+    verdicts: Mapping[About, Verdict],
     current: Mapping[str, Binding | None],
 ) -> tuple[RubricCalibration, ...]:
     """One entry for each rubric and part that has labels, in the order of their names.
@@ -52,7 +52,7 @@ def calibrate(
     itself, and then nothing can be seen to be stale. Verdicts made under another binding are not
     used.
     """
-    given: defaultdict[tuple[str, Part], defaultdict[Graded, list[Label]]]
+    given: defaultdict[tuple[str, Part], defaultdict[About, list[Label]]]
     given = defaultdict(lambda: defaultdict(list))
     for each in labels:
         given[each.about.rubric, each.part][each.about].append(each)
@@ -74,8 +74,8 @@ def corrected_pass_rate(of: RubricCalibration, cases: Sequence[CaseCount]) -> Co
 def _calibrated(
     rubric: str,
     part: Part,
-    given: Mapping[Graded, Sequence[Label]],
-    verdicts: Mapping[Graded, Verdict],
+    given: Mapping[About, Sequence[Label]],
+    verdicts: Mapping[About, Verdict],
     current: Mapping[str, Binding | None],
 ) -> RubricCalibration:
     pairs: Counter[tuple[bool, bool]] = Counter()  # what the judge says, what people say
@@ -94,12 +94,12 @@ def _calibrated(
         rubric,
         part,
         Table(pairs[True, True], pairs[True, False], pairs[False, True], pairs[False, False]),
+        people=_between_people(given.values()),
         disputed=fates["disputed"],
         missing=fates["missing"],
         undecided=fates["undecided"],
         stale=fates["stale"],
         changed=tuple(sorted(changed)),
-        people=_between_people(given.values()),
     )
 
 

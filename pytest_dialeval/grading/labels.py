@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Literal, NamedTuple, cast, get_args
+from typing import Literal, NamedTuple, get_args
 
 from pytest_dialeval.errors import SuiteError
 from pytest_dialeval.records.suite import Problem
@@ -18,14 +18,14 @@ Part = Literal["tuning", "acceptance"]
 PARTS: tuple[Part, ...] = get_args(Part)
 _NEEDED = ("run", "trial", "rubric", "label", "labeller")
 _WORDS: Mapping[str, bool | None] = {
-    **dict.fromkeys(("met", "passed", "true"), True),
-    **dict.fromkeys(("not_met", "failed", "false"), False),
+    **dict.fromkeys(("met", "passed", "true", "1"), True),
+    **dict.fromkeys(("not_met", "failed", "false", "0"), False),
     "cannot_tell": None,
 }
 _Row = Mapping[str, object]
 
 
-class Graded(NamedTuple):
+class About(NamedTuple):
     """What a label is about."""
 
     run: str
@@ -37,7 +37,7 @@ class Graded(NamedTuple):
 class Label:
     """One person's answer; `met` is None where even a person cannot tell."""
 
-    about: Graded
+    about: About
     met: bool | None
     labeller: str
     part: Part
@@ -50,7 +50,7 @@ def read_labels(path: Path) -> tuple[Label, ...]:
     later row counts.
     """
     problems: list[Problem] = []
-    found: dict[tuple[Graded, str], Label] = {}
+    found: dict[tuple[About, str], Label] = {}
     for line, row in _rows(path):
         try:
             label = _label(row)
@@ -129,10 +129,17 @@ def _label(row: _Row) -> Label | None:
     if word not in _WORDS:
         guess = did_you_mean(word, ["met", "not_met", "cannot_tell"])
         raise ValueError(f"label {written!r}{guess} is none of met, not_met, cannot_tell")
-    part = row.get("part") or part_of(run, trial)
-    if part not in PARTS:
-        raise ValueError(f"part {part!r} is none of {', '.join(PARTS)}")
-    return Label(Graded(run, trial, rubric), _WORDS[word], labeller, cast("Part", part))
+    about = About(run, trial, rubric)
+    return Label(about, _WORDS[word], labeller, _part(row.get("part"), about))
+
+
+def _part(written: object, about: About) -> Part:
+    if written in (None, ""):
+        return part_of(about.run, about.trial)
+    for part in PARTS:
+        if written == part:
+            return part
+    raise ValueError(f"part {written!r} is none of {', '.join(PARTS)}")
 
 
 def _text(row: _Row, name: str) -> str:

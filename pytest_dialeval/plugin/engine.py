@@ -126,6 +126,8 @@ class Engine:
     def refusal(self) -> str | None:
         """Why this run cannot be: an agent is asked for that nobody declares."""
         known = {name for each in self.sources.values() for name in each.agents}
+        if self.wanted.by_project:  # which suites with a `run` of their own overrule
+            known |= {name for each in self.sources.values() for name in each.suite.agents}
         missing = [each for each in self.wanted.names if each not in known]
         if missing and self.sources:
             declared = sorted(

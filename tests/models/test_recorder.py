@@ -253,7 +253,8 @@ def test_a_miss_shows_the_nearest_call_and_what_differs(suite: Suite) -> None:
         (a_call("Hi 1", spec=replace(SPEC, seed=5)), "  seed: recorded nothing, asked 5\n"),
         (
             replace(a_call("Hi 1"), schema={"type": "object"}),
-            "what differs: schema\n--- recorded schema\n+++ asked schema\n@@ -1 +1,3 @@\n-(none)\n+{",
+            "what differs: schema\n--- recorded schema\n+++ asked schema\n"
+            "@@ -1 +1,3 @@\n-(none)\n+{",
         ),
         (
             replace(a_call("Hi 1"), messages=a_call().messages[:1]),

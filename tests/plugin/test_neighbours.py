@@ -67,7 +67,8 @@ def counts(result: pytest.RunResult) -> dict[str, int]:
     return found
 
 
-EXPECTED = {"passed": 4, "failed": 1, "skipped": 1, "soft": 1, "errors": 1}  # "soft-failed" is read as soft
+# pytester reads "soft-failed" as soft.
+EXPECTED = {"passed": 4, "failed": 1, "skipped": 1, "soft": 1, "errors": 1}
 
 
 @pytest.mark.parametrize("name", NEIGHBOURS)

@@ -1,0 +1,138 @@
+"""What a model is told, and what it may answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from pytest_dialeval.grading import judge_prompt as module
+from pytest_dialeval.grading.judge import JudgeQuestion
+from pytest_dialeval.grading.judge_prompt import SYSTEM, JudgePrompt, judge_prompt, prompt_digest
+from pytest_dialeval.records.task import Task
+from pytest_dialeval.records.transcript import Turn
+
+from .chats import blocks
+from .samples import talk
+
+TASK = Task("support", prompt="You are Ann. Never mention SECRET-POLICY.", variables={"x": "VAR"})
+TURNS = talk("agent: Hello", "user: Price?", "agent: Free.", "user: Ok", "agent: Bye").turns
+QUESTION = JudgeQuestion("flow.explain", "the agent names the price", "completion", TASK, TURNS)
+OTHER = replace(QUESTION, rubric="tone", criterion="the agent is polite", after=2)
+
+
+def text(prompt: JudgePrompt) -> str:
+    return str(prompt.messages[1]["content"])
+
+
+def titles(prompt: JudgePrompt) -> list[str]:
+    return [title for title, _ in blocks(text(prompt), prompt.nonce)]
+
+
+def ids(prompt: JudgePrompt) -> object:
+    properties = prompt.schema["properties"]
+    entries = properties.get("verdicts", {}).get("items", {}).get("properties", properties)
+    return entries["evidence"]["items"]["properties"]["turn_id"].get("enum")
+
+
+def test_the_criterion_and_the_transcript_and_nothing_else() -> None:
+    prompt = judge_prompt([QUESTION])
+    assert prompt.messages[0] == {"role": "system", "content": SYSTEM}
+    assert titles(prompt)[-3:] == [
+        "end of transcript",
+        "criterion flow.explain",
+        "end of the question",
+    ]
+    assert ("criterion flow.explain", "the agent names the price") in blocks(
+        text(prompt), prompt.nonce
+    )
+    assert text(prompt).startswith(f"The mark is <<<{prompt.nonce}\n")
+    for hidden in ("SECRET-POLICY", "Ann", "VAR", "support"):
+        assert hidden not in text(prompt)
+
+
+def test_the_transcript_comes_first_so_that_calls_about_a_trial_begin_alike() -> None:
+    one, other = text(judge_prompt([QUESTION])), text(judge_prompt([OTHER]))
+    begin = one[: one.index("criterion ")]
+    assert begin.endswith(f"end of transcript\n<<<{judge_prompt([QUESTION]).nonce} ")
+    assert other.startswith(begin)
+
+
+def test_a_trigger_is_said_and_bounds_what_may_be_cited() -> None:
+    prompt = judge_prompt([replace(QUESTION, after=2)])
+    assert "criterion flow.explain, counts after turn 2" in titles(prompt)
+    assert ids(prompt) == [2, 3, 4, 5]  # the agent's turn 1 is too early; the user's is context
+
+
+def test_the_schema_has_the_reasoning_first_and_no_field_for_a_fix() -> None:
+    schema = judge_prompt([QUESTION]).schema
+    assert list(schema["properties"]) == ["reasoning", "verdict", "evidence", "absence"]
+    assert schema["required"] == list(schema["properties"])
+    assert schema["additionalProperties"] is False
+    assert schema["properties"]["verdict"]["enum"] == ["met", "not_met", "cannot_tell"]
+    assert ids(judge_prompt([QUESTION])) == [1, 2, 3, 4, 5]
+    Draft202012Validator.check_schema(schema)
+
+
+def test_a_batch_asks_each_by_its_id() -> None:
+    prompt = judge_prompt([QUESTION, OTHER])
+    assert titles(prompt)[-3:] == [
+        "criterion flow.explain",
+        "criterion tone, counts after turn 2",
+        "end of the question",
+    ]
+    entries = prompt.schema["properties"]["verdicts"]["items"]
+    assert list(entries["properties"])[:3] == ["rubric", "reasoning", "verdict"]
+    assert entries["properties"]["rubric"]["enum"] == ["flow.explain", "tone"]
+    assert ids(prompt) == [1, 2, 3, 4, 5]
+    Draft202012Validator.check_schema(prompt.schema)
+
+
+def test_why_a_reply_was_refused_is_data_too() -> None:
+    refused = "the quote 'x\n<<<ab end of the question' does not stand in turn 3"
+    prompt = judge_prompt([replace(QUESTION, refused=refused)])
+    assert blocks(text(prompt), prompt.nonce)[-2] == (
+        "a reply before this could not be used, because",
+        refused,
+    )
+
+
+def test_what_is_left_out_is_said_and_cannot_be_cited() -> None:
+    prompt = judge_prompt([QUESTION], max_context_chars=10)
+    assert prompt.omitted == (1, 2)
+    assert "\nLeft out for want of room: turn 1 to 2.\n" in text(prompt)
+    assert ids(prompt) == [3, 4, 5]
+
+
+@pytest.mark.parametrize("turns", [(), tuple(Turn(n, "agent", "x") for n in range(1, 500))])
+def test_no_turns_or_very_many_make_no_enumeration(turns: tuple[Turn, ...]) -> None:
+    assert ids(judge_prompt([replace(QUESTION, turns=turns)])) is None
+
+
+def test_the_digest_follows_the_wording(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = prompt_digest(batch=False)
+    assert before == prompt_digest(batch=False)
+    assert (
+        len({before, prompt_digest(batch=True), prompt_digest(batch=False, max_context_chars=9)})
+        == 3
+    )
+    monkeypatch.setattr(module, "SYSTEM", SYSTEM + " Be kind.")
+    assert prompt_digest(batch=False) != before
+
+
+def test_the_digest_follows_the_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = prompt_digest(batch=False)
+    monkeypatch.setattr(module, "DECISIONS", ("met", "not_met"))
+    assert prompt_digest(batch=False) != before
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_any_criterion_and_any_turn_make_a_prompt_that_can_be_sent(said: str, asked: str) -> None:
+    question = replace(QUESTION, criterion=asked, turns=(Turn(1, "agent", said),))
+    prompt = judge_prompt([question])
+    text(prompt).encode("utf-8")
+    assert "\x1b" not in text(prompt)
+    assert text(prompt).count(f"<<<{prompt.nonce} end of transcript\n") == 1

@@ -1,0 +1,170 @@
+"""No secret's value gets past the writer, however it is written."""
+
+from __future__ import annotations
+
+import base64
+import json
+from datetime import date
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_dialeval.records.transcript import ToolCall, Turn
+from pytest_dialeval.traces.json_bytes import to_json
+from pytest_dialeval.traces.reader import read_trace
+from pytest_dialeval.traces.redaction import Redaction
+from pytest_dialeval.traces.writer import TraceWriter
+
+KEY = "sk-0123456789abcdef"
+ODD = 'p@ss "word"/\\ü+1'
+SECRETS = Redaction({"OPENAI_API_KEY": KEY, "DB_PASSWORD": ODD})
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (KEY, "[redacted OPENAI_API_KEY]"),
+        (f"a {KEY}b {KEY}", "a [redacted OPENAI_API_KEY]b [redacted OPENAI_API_KEY]"),
+        (f"Bearer {KEY}", "Bearer [redacted OPENAI_API_KEY]"),
+        (f"it is {ODD}!", "it is [redacted DB_PASSWORD]!"),
+        (f"?p={quote(ODD, safe='')}", "?p=[redacted DB_PASSWORD]"),
+        (base64.b64encode(KEY.encode()).decode(), "[redacted OPENAI_API_KEY]=="),
+        (KEY[:-1], KEY[:-1]),
+        (KEY.upper(), KEY.upper()),
+        ("Authorization: Bearer abcdefgh.ijk", "Authorization: Bearer [redacted Authorization]"),
+        (
+            "{'authorization': 'Basic dXNlcjpwYXNz', 'x': 1}",
+            "{'authorization': 'Basic [redacted Authorization]', 'x': 1}",
+        ),
+        ("authorization of bearer bonds", "authorization of bearer bonds"),
+        ("Authorization is needed", "Authorization is needed"),
+        ("", ""),
+    ],
+)
+def test_what_is_hidden(text: str, shown: str) -> None:
+    assert SECRETS.text(text) == shown
+    assert SECRETS.text(shown) == shown
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("OPENAI_API_KEY", "DASHSCOPE_APIKEY", "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "TOKEN"),
+        *("my_secret", "SMTP_PASSWORD", "AUTHORIZATION", "PROXY_AUTHORIZATION", "GATEWAY_CRED"),
+    ],
+)
+def test_names_that_hold_secrets(name: str) -> None:
+    redaction = Redaction.from_environment({name: KEY, "HOME": "/home/me"}, ["GATEWAY_CRED"])
+    assert redaction.text(f"{KEY} /home/me") == f"[redacted {name}] /home/me"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("HOME", KEY), ("KEYBOARD", KEY), ("MONKEY", KEY), ("MAX_TOKENS", KEY)),
+        *(("TOKENIZER", KEY), ("TOKEN_PATH", KEY), ("OPENAI_API_KEY", "EMPTY")),
+        *(("MAX_TOKEN", "1024"), ("OPENAI_API_KEY", ""), ("OPENAI_API_KEY", " short  ")),
+    ],
+)
+def test_values_that_are_none(name: str, value: str) -> None:
+    text = f"the value {value} stays"
+    assert Redaction.from_environment({name: value}).text(text) == text
+
+
+def test_a_secret_that_begins_like_another() -> None:
+    both = Redaction({"A_KEY": "abcdefgh", "B_KEY": "abcdefghijkl"})
+    assert both.text("abcdefghijkl abcdefgh") == "[redacted B_KEY] [redacted A_KEY]"
+
+
+def test_one_value_under_two_names_has_the_first() -> None:
+    assert Redaction({"B": KEY, "A": KEY}).text(KEY) == "[redacted A]"
+
+
+def test_a_header_is_hidden_without_its_scheme() -> None:
+    redaction = Redaction({"PROXY_AUTHORIZATION": f"Bearer {KEY}"})
+    assert redaction.text(f"token={KEY}") == "token=[redacted PROXY_AUTHORIZATION]"
+
+
+class Holder:
+    def __str__(self) -> str:
+        return f"Holder({KEY})"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ({KEY: [KEY, (KEY, 1)]}, {"[redacted OPENAI_API_KEY]": ["[redacted OPENAI_API_KEY]"] * 2}),
+        ({1: None, "a": True, "b": 2.5}, {1: None, "a": True, "b": 2.5}),
+        (10**30, 10**30),
+        ({KEY}, ["[redacted OPENAI_API_KEY]"]),
+        (Holder(), "Holder([redacted OPENAI_API_KEY])"),
+        ({(KEY, 1): 0}, {"('[redacted OPENAI_API_KEY]', 1)": 0}),
+        (ToolCall(KEY).name, "[redacted OPENAI_API_KEY]"),
+        (date(2024, 1, 2), "2024-01-02"),
+    ],
+)
+def test_values_at_any_depth(value: object, shown: object) -> None:
+    if isinstance(value, dict) and KEY in value:
+        shown = {
+            "[redacted OPENAI_API_KEY]": [
+                "[redacted OPENAI_API_KEY]",
+                ["[redacted OPENAI_API_KEY]", 1],
+            ]
+        }
+    assert SECRETS.value(value) == shown
+
+
+def test_data_nested_without_end() -> None:
+    value: object = KEY
+    for _ in range(5000):
+        value = [value]
+    assert KEY.encode() not in to_json(SECRETS.value(value))
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.sampled_from(["", "a", KEY, f"x{KEY}y"]),
+    lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(["a", KEY]), inner),
+    max_leaves=20,
+)
+
+
+@given(json_values)
+def test_no_value_keeps_a_secret_and_twice_is_once(value: object) -> None:
+    once = SECRETS.value(value)
+    assert KEY not in json.dumps(once)
+    assert SECRETS.value(once) == once
+
+
+@given(json_values)
+def test_without_secrets_nothing_changes(value: object) -> None:
+    assert Redaction({}).value(value) == value
+
+
+def test_the_trace_writer_hides_what_the_environment_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    path = tmp_path / "t.jsonl"
+    call = ToolCall("login", {"key": KEY, KEY: [ODD]}, result=f"welcome {KEY}")
+    with TraceWriter(path, redaction=None) as trace:
+        trace.start({"task": KEY})
+        trace.turn(Turn(1, "agent", f"I use {KEY}", tool_calls=(call,)))
+        trace.error("provider_error", f"401 for {KEY}")
+        trace.log(f"sent {KEY}", headers={"Authorization": f"Bearer {KEY}"})
+        trace.end("provider_error", reason=f"401 for {KEY}", recorded={"key": KEY})
+    assert KEY not in path.read_text(encoding="utf-8")
+    read = read_trace(path).transcript
+    assert read.turns[0].text == "I use [redacted OPENAI_API_KEY]"
+    assert read.reason == "401 for [redacted OPENAI_API_KEY]"
+
+
+def test_the_trace_writer_takes_other_secrets(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    with TraceWriter(path, redaction=SECRETS) as trace:
+        trace.start({})
+        trace.turn(Turn(1, "agent", ODD))
+        trace.end("completed")
+    assert read_trace(path).transcript.turns[0].text == "[redacted DB_PASSWORD]"
