@@ -123,9 +123,12 @@ class AgentTask:
         except GeneratorExit:  # the loop is gone; or the agent's own, which ends it just as well
             raise
         except BaseException as error:
-            if isinstance(error, asyncio.CancelledError) and self._stopped_from_outside():
+            cancelled = isinstance(error, asyncio.CancelledError)
+            if cancelled and self._stopped_from_outside():
                 raise
-            result = fault_of(error)
+            # Our own cancellation is nothing that the agent raised, and nobody hears of it.
+            ours = cancelled and self._interrupted
+            result = AgentFault("the call was cancelled") if ours else fault_of(error)
         if self._interrupted:
             await self._resume()
         return result

@@ -70,10 +70,10 @@ async def _to_its_end(
 ) -> Transcript:
     hurry = True
     try:
-        transcript = scribe.end(await _ending(holding), talk.unsaid)
+        transcript = scribe.end(*_with_unsaid(await _ending(holding), talk))
         hurry = False
     except asyncio.CancelledError:
-        scribe.end(CANCELLED, talk.unsaid)
+        scribe.end(*_with_unsaid(CANCELLED, talk))
         raise
     finally:
         await agent.end(hurry=hurry)
@@ -88,6 +88,15 @@ async def _ending(holding: Coroutine[Any, Any, Ending]) -> Ending:
     except Exception as error:
         logger.exception("a fault of pytest-dialeval itself")
         return Ending("harness_error", f"internal error: {type(error).__name__}: {error}")
+
+
+def _with_unsaid(ending: Ending, talk: Talk) -> tuple[Ending, tuple[str, ...]]:
+    """The probes left unsaid beside it; a simulated user that cannot tell them voids the trial."""
+    try:
+        return ending, talk.unsaid
+    except DialevalError as error:
+        stopped = ending is CANCELLED
+        return ending if stopped else Ending(_outcome(error), str(error)), ()
 
 
 def _outcome(error: DialevalError) -> Outcome:

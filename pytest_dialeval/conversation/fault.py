@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sysconfig
 from pathlib import Path
 from traceback import walk_tb
@@ -9,6 +10,7 @@ from traceback import walk_tb
 from pytest_dialeval.errors import AgentFault, DialevalError, HarnessFault, NotMeasured
 from pytest_dialeval.records.text import clean
 
+logger = logging.getLogger(__name__)
 _MESSAGE = 2000
 _VALUE = 200
 _LIBRARIES = (
@@ -26,6 +28,8 @@ def fault_of(error: BaseException) -> DialevalError:
     """The fault that an exception out of an agent stands for; SystemExit is no exception."""
     if isinstance(error, AgentFault | HarnessFault | NotMeasured):
         return error
+    # Filed with the conversation, and shown once with what fails because of it.
+    logger.error("the agent raised", exc_info=error)
     kind, message = type(error).__name__, message_of(error)
     hint = _OTHER_LOOP if "different loop" in message or "different event loop" in message else ""
     text = f"the agent raised {kind}: {message}" if message else f"the agent raised {kind}"

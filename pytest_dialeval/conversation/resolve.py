@@ -59,6 +59,7 @@ class _Declared:
         self._objects = objects
 
     def factory(self) -> AgentFactory:
+        """What makes the agents: an object brought by its name, else the kind that `use` names."""
         spec = self._spec
         if spec.use in self._objects:
             return adapt(self._objects[spec.use], concurrency=spec.concurrency, name=spec.name)

@@ -9,8 +9,10 @@ from functools import lru_cache
 from hashlib import blake2b
 
 from pytest_dialeval import __version__
+from pytest_dialeval.grading.judge import JudgeQuestion
 from pytest_dialeval.grading.judge_prompt import prompt_digest
 from pytest_dialeval.records.model import ModelSpec
+from pytest_dialeval.records.rubric import Rubric
 
 _digest_of_prompt = lru_cache(maxsize=64)(prompt_digest)
 
@@ -21,7 +23,7 @@ class Binding:
 
     model: str  # endpoint, name and temperature
     prompt: str  # digest of the prompt's wording and form
-    rubric: str  # digest of the criterion and all below `judge:`
+    rubric: str  # digest of dimension, min and all below `judge:`
     plugin: str  # our version
 
     def fields(self) -> dict[str, str]:
@@ -35,27 +37,24 @@ class Binding:
 
 
 def binding(
-    spec: ModelSpec,
-    dimension: str,
-    params: Mapping[str, object],
-    *,
-    batch: bool,
-    max_context_chars: int | None = None,
+    spec: ModelSpec, rubric: Rubric | JudgeQuestion, *, max_context_chars: int | None = None
 ) -> Binding:
     """The binding of verdicts by this model about this rubric."""
+    params = rubric.spec.params if isinstance(rubric, Rubric) else rubric.params
     where = f"@{spec.base_url}" if spec.base_url else ""
-    temperature = 0.0 if spec.temperature is None else spec.temperature
+    temperature = "its own" if spec.temperature is None else f"{spec.temperature:g}"
     return Binding(
-        model=f"{spec.endpoint}:{spec.model}{where}, temperature {temperature:g}",
-        prompt=_digest_of_prompt(batch=batch, max_context_chars=max_context_chars),
-        rubric=rubric_digest(dimension, params),
+        model=f"{spec.endpoint}:{spec.model}{where}, temperature {temperature}",
+        prompt=_digest_of_prompt(
+            batch=params.get("batch") is True, max_context_chars=max_context_chars
+        ),
+        rubric=_digest([rubric.dimension, params, float(rubric.min)]),
         plugin=__version__,
     )
 
 
-def rubric_digest(dimension: str, params: Mapping[str, object]) -> str:
-    """Changes where what is asked changes."""
-    text = json.dumps([dimension, params], sort_keys=True, default=str)
+def _digest(value: object) -> str:
+    text = json.dumps(value, sort_keys=True, default=str)
     return blake2b(text.encode(), digest_size=8).hexdigest()
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import count
+from itertools import count, groupby
 
 from pytest_dialeval.records.text import clean
 from pytest_dialeval.records.transcript import Turn
@@ -31,25 +31,23 @@ class Fenced:
 
 
 def fenced(turns: Sequence[Turn], *, limit: int | None = None, after: int = 0) -> Fenced:
-    """The transcript in at most `limit` characters of turns; what is left out is listed.
+    """The transcript with turns of at most `limit` characters; what is left out is listed.
 
     Where not all can be shown, the turns after `after` come first, the newest of them before the
     older ones.
     """
     blocks = {each.id: tuple(_blocks(each)) for each in turns}
     nonce = _nonce(blocks.values())
-    shown = _shown(blocks, limit, after)
     mark = f"<<<{nonce}"
-    parts = [f"{mark} transcript"]
-    for part in _parts(blocks, shown):
-        parts.append(_listed(part, mark) if isinstance(part, list) else _written(part, mark))
-    parts.append(f"{mark} end of transcript")
+    written = {number: _written(each, mark) for number, each in blocks.items()}
+    shown = _shown(written, limit, after)
+    lines = [f"{mark} transcript", *_lines(written, shown, mark), f"{mark} end of transcript"]
     return Fenced(
-        "\n".join(parts),
+        "\n".join(lines),
         mark,
         nonce,
-        tuple(each for each in blocks if each in shown),
-        tuple(each for each in blocks if each not in shown),
+        tuple(each for each in written if each in shown),
+        tuple(each for each in written if each not in shown),
     )
 
 
@@ -95,39 +93,27 @@ def _nonce(turns: Iterable[tuple[Block, ...]]) -> str:
     raise AssertionError("count() has no end")
 
 
-def _shown(blocks: dict[int, tuple[Block, ...]], limit: int | None, after: int) -> set[int]:
+def _shown(written: Mapping[int, str], limit: int | None, after: int) -> set[int]:
     if limit is None:
-        return set(blocks)
+        return set(written)
     left = limit
     shown = set()
-    for number in sorted(blocks, key=lambda each: (each > after, each), reverse=True):
-        size = sum(len(each.text) for each in blocks[number])
+    for number in sorted(written, key=lambda each: (each > after, each), reverse=True):
+        size = len(written[number])
         if size <= left:
             shown.add(number)
             left -= size
     return shown
 
 
-def _parts(
-    blocks: dict[int, tuple[Block, ...]], shown: set[int]
-) -> Iterator[tuple[Block, ...] | list[int]]:
-    """Turns that are shown, and between them the ids of those that are not."""
-    missing: list[int] = []
-    for number, written in blocks.items():
-        if number not in shown:
-            missing.append(number)
-            continue
-        if missing:
-            yield missing
-            missing = []
-        yield written
-    if missing:
-        yield missing
+def _lines(written: Mapping[int, str], shown: set[int], mark: str) -> Iterator[str]:
+    """The turns that are shown, and between them which are not."""
+    for is_shown, run in groupby(written, key=shown.__contains__):
+        if is_shown:
+            yield from (written[each] for each in run)
+        else:
+            yield f"{mark} left out for want of room: turn {ranges(list(run))}"
 
 
-def _written(blocks: tuple[Block, ...], mark: str) -> str:
+def _written(blocks: Iterable[Block], mark: str) -> str:
     return "\n".join(f"{mark} {each.title}\n{each.text}" for each in blocks)
-
-
-def _listed(missing: list[int], mark: str) -> str:
-    return f"{mark} left out for want of room: turn {ranges(missing)}"

@@ -257,6 +257,7 @@ def _question(rubric: Rubric, dialogue: Dialogue, view: View) -> JudgeQuestion:
         params=rubric.spec.params,
         case=dialogue.case,
         trial=dialogue.trial,
+        min=rubric.min,
     )
 
 

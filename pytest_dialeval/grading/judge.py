@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, Protocol, get_args
+from typing import Any, Literal, NamedTuple, Protocol, get_args
 
 from pytest_dialeval.errors import JudgeFault
 from pytest_dialeval.records.task import Task
@@ -13,6 +13,7 @@ from pytest_dialeval.records.verdict import Dimension
 
 Decision = Literal["met", "not_met", "cannot_tell"]
 DECISIONS: tuple[Decision, ...] = get_args(Decision)
+CANNOT_TELL: Decision = "cannot_tell"
 
 
 class UnusableReply(JudgeFault):
@@ -22,6 +23,14 @@ class UnusableReply(JudgeFault):
 @dataclass(frozen=True, slots=True)
 class NoJudge:
     """Stands for a judge that is switched off by choice: judged rubrics are not applicable."""
+
+
+class Level(NamedTuple):
+    """One grade of a criterion that is more than met or not met."""
+
+    name: str
+    score: float
+    example: str
 
 
 class Citation(NamedTuple):
@@ -46,6 +55,7 @@ class JudgeQuestion:
     case: str = ""  # trial id without its number
     trial: int = 1
     vote: int = 1  # which of `votes` this is
+    min: float = 1.0  # the score from which a level passes
     # Of a rubric with `batch: true`: all such questions of the trial, this one among them.
     batch: tuple[JudgeQuestion, ...] = ()
 
@@ -54,6 +64,12 @@ class JudgeQuestion:
         """How many votes are taken."""
         given = self.params.get("votes")
         return given if isinstance(given, int) and given > 1 else 1
+
+    @property
+    def levels(self) -> tuple[Level, ...]:
+        """The grades to choose from; none where it is met or not met."""
+        given: Any = self.params.get("levels") or ()
+        return tuple(Level(each["name"], each["score"], each["example"]) for each in given)
 
     def searched(self) -> tuple[Turn, ...]:
         """The agent's turns that the verdict is about."""
@@ -73,6 +89,7 @@ class JudgeReply:
     evidence: tuple[Citation | tuple[int, str], ...] = ()
     absence: bool = False
     details: Mapping[str, object] = field(default_factory=dict)  # kept with the verdict
+    level: str = ""  # where the question has levels: the name of one; its score counts, not `met`
 
 
 class Judge(Protocol):

@@ -9,7 +9,14 @@ from contextlib import suppress
 from typing import TypeAlias
 
 from pytest_dialeval.errors import JudgeFault
-from pytest_dialeval.grading.judge import DECISIONS, Citation, JudgeReply, UnusableReply
+from pytest_dialeval.grading.judge import (
+    CANNOT_TELL,
+    DECISIONS,
+    Citation,
+    Decision,
+    JudgeReply,
+    UnusableReply,
+)
 from pytest_dialeval.records.model import ChatAnswer
 
 _LONGEST = 200_000  # characters of a reply
@@ -26,31 +33,38 @@ class _Twice(ValueError):
     """A key stands twice in one object."""
 
 
-def read_reply(answer: ChatAnswer, said: Sequence[str] = ()) -> JudgeReply:
+def read_reply(
+    answer: ChatAnswer, said: Sequence[str] = (), levels: Sequence[str] = ()
+) -> JudgeReply:
     """The reply about one rubric; UnusableReply says what is wrong with it.
 
     A reply that stands in `said`, the texts of the transcript, is not the judge's own.
     """
-    return _reply(_object(_usable(answer), "verdict", said))
+    return _reply(_object(_usable(answer), "verdict", said), levels)
 
 
 def read_replies(
-    answer: ChatAnswer, rubrics: Sequence[str], said: Sequence[str] = ()
+    answer: ChatAnswer, rubrics: Mapping[str, Sequence[str]], said: Sequence[str] = ()
 ) -> dict[str, JudgeReply | UnusableReply]:
-    """The reply about each rubric, matched by id; what one of them lacks spoils no other."""
+    """The reply about each rubric, matched by id; what one of them lacks spoils no other.
+
+    `rubrics` has the names of each one's levels, none where it is met or not met.
+    """
     entries = _object(_usable(answer), "verdicts", said)["verdicts"]
     if not isinstance(entries, list):
         raise UnusableReply(f"verdicts {_shown(entries)} is no list")
-    return {each: _of(each, entries) for each in rubrics}
+    return {each: _of(each, levels, entries) for each, levels in rubrics.items()}
 
 
-def _of(rubric: str, entries: Sequence[object]) -> JudgeReply | UnusableReply:
+def _of(
+    rubric: str, levels: Sequence[str], entries: Sequence[object]
+) -> JudgeReply | UnusableReply:
     own = [each for each in entries if isinstance(each, dict) and each.get("rubric") == rubric]
     if len(own) != 1:
         number = "no verdict" if not own else f"{len(own)} verdicts"
-        return UnusableReply(f"there is {number} for {rubric!r}; give one")
+        return UnusableReply(f"{rubric!r} has {number}; give one")
     try:
-        return _reply(own[0])
+        return _reply(own[0], levels)
     except UnusableReply as problem:
         return problem
 
@@ -137,20 +151,39 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_once, strict=False)
 _Found: TypeAlias = tuple[str, Mapping[str, object]]  # what was written, what it says
 
 
-def _reply(found: Mapping[str, object]) -> JudgeReply:
+def _reply(found: Mapping[str, object], levels: Sequence[str]) -> JudgeReply:
     reasoning = found.get("reasoning")
     if not isinstance(reasoning, str) or not reasoning.strip():
         raise UnusableReply("the reasoning is empty")
     absence = found.get("absence") or False
     if not isinstance(absence, bool):
         raise UnusableReply(f"absence {_shown(absence)} is neither true nor false")
-    verdict = found.get("verdict")
-    # Another spelling of a word is that word; another word is no verdict.
-    spelt = re.sub(r"[\s-]+", "_", verdict.strip().lower()) if isinstance(verdict, str) else ""
-    for decision in DECISIONS:
-        if spelt == decision:
-            return JudgeReply(decision, reasoning, _evidence(found.get("evidence")), absence)
-    raise UnusableReply(f"verdict {_shown(verdict)} is none of {', '.join(DECISIONS)}")
+    decision, level = _decided(found.get("verdict"), levels)
+    evidence = _evidence(found.get("evidence"))
+    return JudgeReply(decision, reasoning, evidence, absence, level=level)
+
+
+def _decided(written: object, levels: Sequence[str]) -> tuple[Decision, str]:
+    """A decision with the level's name, where there are levels.
+
+    Another spelling of a word is that word; another word is no verdict.
+    """
+    if levels:
+        for level in levels:
+            if _spelt(written) == _spelt(level):
+                return "met", level
+        if _spelt(written) == CANNOT_TELL:
+            return CANNOT_TELL, ""
+    else:
+        for decision in DECISIONS:
+            if _spelt(written) == decision:
+                return decision, ""
+    words = ", ".join([*levels, CANNOT_TELL] if levels else DECISIONS)
+    raise UnusableReply(f"verdict {_shown(written)} is none of {words}")
+
+
+def _spelt(word: object) -> str:
+    return re.sub(r"[\s-]+", "_", word.strip().lower()) if isinstance(word, str) else ""
 
 
 def _evidence(given: object) -> tuple[Citation, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from pytest_dialeval.errors import BudgetSpent, DialevalError, HarnessFault, ProviderFault
+from pytest_dialeval.errors import BudgetSpent, DialevalError, HarnessFault, ProviderFault, RunError
 from pytest_dialeval.grading.evidence import find_quote
 from pytest_dialeval.grading.judge import (
     DECISIONS,
@@ -62,7 +62,7 @@ def _fault(exc: Exception) -> Outcome:
             return "provider_error"
         case BudgetSpent():
             return "cancelled"
-        case HarnessFault():
+        case HarnessFault() | RunError():
             return "harness_error"
     return "judge_error"
 
@@ -102,17 +102,20 @@ def _verdict(question: JudgeQuestion, reply: JudgeReply, refused: list[str]) -> 
     if reply.verdict == "cannot_tell":
         reason = f"the judge cannot tell: {reasoning}"
         return _unscored(question, reason, refused, details=reply.details)
+    score = _score(question, reply)
+    # Rounded as a matcher's score is. Without levels `min` says nothing.
+    passed = round(score, 12) >= (question.min if reply.level else 1.0)
+    level = {"level": reply.level} if reply.level else {}
     evidence = _checked_evidence(question, reply)
-    met = reply.verdict == "met"
     return Verdict(
         question.rubric,
-        "passed" if met else "failed",
-        score=1.0 if met else 0.0,
+        "passed" if passed else "failed",
+        score=score,
         reason=reasoning,
         expected=question.criterion,
         evidence=evidence,
         searched=tuple(each.id for each in question.searched()) if reply.absence else (),
-        details=_details(reply.details, refused),
+        details=_details({**reply.details, **level}, refused),
     )
 
 
@@ -125,6 +128,16 @@ def _check_form(reply: object) -> None:
         raise UnusableReply("the reasoning is empty")
 
 
+def _score(question: JudgeQuestion, reply: JudgeReply) -> float:
+    if not reply.level:
+        return 1.0 if reply.verdict == "met" else 0.0
+    for level in question.levels:
+        if level.name == reply.level:
+            return level.score
+    names = ", ".join(each.name for each in question.levels) or "none"
+    raise UnusableReply(f"level {reply.level!r:.{_SHOWN}} is none of its levels: {names}")
+
+
 def _checked_evidence(question: JudgeQuestion, reply: JudgeReply) -> tuple[Evidence, ...]:
     """Evidence with verbatim quotes, the agent's first."""
     found = [_checked(question, each) for each in reply.evidence]
@@ -133,7 +146,7 @@ def _checked_evidence(question: JudgeQuestion, reply: JudgeReply) -> tuple[Evide
     if not deciding and not reply.absence:
         raise UnusableReply(
             "no quote is of the agent: quote the agent's words or tool calls that decide it, "
-            "or say that the verdict is about absence"
+            "or set absence to true if the verdict is that something never happened"
         )
     return (*deciding, *(each for each in found if each.turn not in agent))
 
@@ -150,5 +163,12 @@ def _checked(question: JudgeQuestion, cited: object) -> Evidence:
         raise UnusableReply(f"turn {number} is too early: only turns after {question.after} count")
     evidence = find_quote(turn, quote)
     if evidence is None:
-        raise UnusableReply(f"the quote {quote[:_SHOWN]!r} does not stand in turn {number}")
+        where = _where(question, quote)
+        raise UnusableReply(f"the quote {quote[:_SHOWN]!r} does not stand in turn {number}{where}")
     return evidence
+
+
+def _where(question: JudgeQuestion, quote: str) -> str:
+    """Models count rounds for turns: they are told, and must cite it rightly themselves."""
+    found = [str(each.id) for each in question.turns if find_quote(each, quote)]
+    return f"; it stands in turn {' and '.join(found[:3])}" if found else ""

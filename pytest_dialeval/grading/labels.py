@@ -111,13 +111,12 @@ def _from_csv(text: str, file: str) -> Iterator[tuple[int, _Row]]:
         names = [each.strip() for each in rows.fieldnames or ()]
         for name in _NEEDED:
             if name not in names:
-                guess = did_you_mean(name, names)
-                raise _refused(file, 1, f"no column {name!r}{guess}; needed: {_listed()}")
+                raise _refused(file, 1, f"no column {name!r}; needed: {_listed()}")
         rows.fieldnames = names
         for row in rows:
             yield rows.line_num, row
     except csv.Error as problem:
-        raise _refused(file, rows.line_num, f"is no CSV: {problem}") from None
+        raise _refused(file, rows.reader.line_num, f"is no CSV: {problem}") from None
 
 
 def _label(row: _Row) -> Label | None:
@@ -128,7 +127,7 @@ def _label(row: _Row) -> Label | None:
     word = word.lower().replace(" ", "_").replace("-", "_")
     if word not in _WORDS:
         guess = did_you_mean(word, ["met", "not_met", "cannot_tell"])
-        raise ValueError(f"label {written!r}{guess} is none of met, not_met, cannot_tell")
+        raise ValueError(f"label {written!r} is none of met, not_met, cannot_tell{guess}")
     about = About(run, trial, rubric)
     return Label(about, _WORDS[word], labeller, _part(row.get("part"), about))
 
@@ -147,9 +146,7 @@ def _text(row: _Row, name: str) -> str:
     if isinstance(value, bool | int):
         value = str(value)
     if not isinstance(value, str) or not value.strip():
-        keys = [str(each) for each in row]
-        guess = "" if name in row else did_you_mean(name, keys)
-        raise ValueError(f"no {name!r}{guess}; needed: {_listed()}")
+        raise ValueError(f"no {name!r}; needed: {_listed()}")
     return value.strip()
 
 

@@ -23,6 +23,7 @@ class ModelJudge:
     """Asks a model about one rubric a call, or about all with `batch: true` in one call a trial.
 
     It sees the criterion and the transcript: not the task's prompt, nor how the user was steered.
+    Its temperature is that of `spec`: 0 where a suite or option gives none.
     """
 
     def __init__(
@@ -34,15 +35,13 @@ class ModelJudge:
         max_context_chars: int | None = None,
     ) -> None:
         self._chat = chat
-        self.spec = spec if spec.temperature is not None else replace(spec, temperature=0.0)
+        self.spec = spec
         self._deadline = deadline
         self._max_context_chars = max_context_chars
         self._batches: dict[tuple[object, ...], asyncio.Task[_Replies]] = {}
 
     async def __call__(self, question: JudgeQuestion) -> JudgeReply:
         """The model's reply; whatever the chat raises is raised here."""
-        if question.params.get("levels"):
-            raise JudgeFault("a model judge knows no levels yet: remove `levels` from the rubric")
         asked = [each for each in question.batch if each.votes >= question.vote]
         # What a batch answered unusably is asked for alone: others of it may stand already.
         if len(asked) < 2 or question.refused:
@@ -58,7 +57,10 @@ class ModelJudge:
         purpose = f"rubric {question.rubric}, vote {question.vote}{again}"
         answer = await self._ask(question, prompt, purpose)
         return self._kept(
-            read_reply(answer, _said(question)), question, prompt, answer, batch=False
+            read_reply(answer, _said(question), _levels(question)),
+            question,
+            prompt,
+            answer,
         )
 
     async def _together(self, question: JudgeQuestion, asked: Sequence[JudgeQuestion]) -> _Replies:
@@ -70,7 +72,7 @@ class ModelJudge:
         if task is None:
             task = asyncio.ensure_future(self._batch(question, asked, prompt))
             self._batches[key] = task
-            task.add_done_callback(lambda done: self._forget_failed(key, done))
+            task.add_done_callback(lambda done: self._forget_unanswered(key, done))
         # One rubric that is given up does not take the others' call along.
         return await asyncio.shield(task)
 
@@ -78,16 +80,19 @@ class ModelJudge:
         self, question: JudgeQuestion, asked: Sequence[JudgeQuestion], prompt: JudgePrompt
     ) -> _Replies:
         answer = await self._ask(question, prompt, f"batch, vote {question.vote}")
-        replies = read_replies(answer, [each.rubric for each in asked], _said(question))
+        replies = read_replies(
+            answer, {each.rubric: _levels(each) for each in asked}, _said(question)
+        )
         return {
             each.rubric: reply
             if isinstance(reply := replies[each.rubric], UnusableReply)
-            else self._kept(reply, each, prompt, answer, batch=True)
+            else self._kept(reply, each, prompt, answer)
             for each in asked
         }
 
-    def _forget_failed(self, key: tuple[object, ...], done: asyncio.Task[_Replies]) -> None:
-        if done.cancelled() or done.exception() is not None:
+    def _forget_unanswered(self, key: tuple[object, ...], done: asyncio.Task[_Replies]) -> None:
+        # A reply that was read stays, also where nothing in it is of use: it is asked for once.
+        if done.cancelled() or not isinstance(done.exception(), JudgeFault | None):
             self._batches.pop(key, None)
 
     async def _ask(self, question: JudgeQuestion, prompt: JudgePrompt, purpose: str) -> ChatAnswer:
@@ -114,17 +119,9 @@ class ModelJudge:
         question: JudgeQuestion,
         prompt: JudgePrompt,
         answer: ChatAnswer,
-        *,
-        batch: bool,
     ) -> JudgeReply:
         """The reply with what it stands on; nothing is absent from turns that were not shown."""
-        made_by = binding(
-            self.spec,
-            question.dimension,
-            question.params,
-            batch=batch,
-            max_context_chars=self._max_context_chars,
-        )
+        made_by = binding(self.spec, question, max_context_chars=self._max_context_chars)
         details: dict[str, object] = {"judge": {**made_by.fields(), "answered_by": answer.model}}
         if prompt.omitted:
             details["omitted"] = list(prompt.omitted)
@@ -137,6 +134,10 @@ class ModelJudge:
 
 def _asked(questions: Sequence[JudgeQuestion]) -> list[tuple[object, ...]]:
     return [(each.rubric, each.criterion, each.after) for each in questions]
+
+
+def _levels(question: JudgeQuestion) -> list[str]:
+    return [each.name for each in question.levels]
 
 
 def _said(question: JudgeQuestion) -> list[str]:

@@ -17,8 +17,9 @@ def majority(question: JudgeQuestion, votes: Sequence[Verdict]) -> Verdict:
 
     A vote that is unscored may have said anything: it counts for neither side.
     """
-    deciding = next((each for each in votes if each.status == _winner(question, votes)), None)
-    verdict = deciding or _split(question, votes)
+    winner = _winner(question, votes)
+    won = [each for each in votes if each.status == winner]
+    verdict = replace(won[0], score=_mean(won)) if won else _split(question, votes)
     count = Counter(map(_word, votes))
     spread = {word: count[word] for word in (*_WORDS.values(), "unscored")}
     details = {**verdict.details, "votes": [_kept(each) for each in votes], "spread": spread}
@@ -34,6 +35,11 @@ def _winner(question: JudgeQuestion, votes: Sequence[Verdict]) -> str | None:
     if 2 * max(passed, failed) <= len(votes):
         return None
     return "passed" if passed > failed else "failed"
+
+
+def _mean(votes: Sequence[Verdict]) -> float:
+    # Levels on the same side of `min` have their mean on that side too.
+    return sum(each.score or 0.0 for each in votes) / len(votes)
 
 
 def _split(question: JudgeQuestion, votes: Sequence[Verdict]) -> Verdict:
@@ -58,6 +64,8 @@ def _kept(vote: Verdict) -> Mapping[str, object]:
     """A vote as it stays with the verdict."""
     evidence = [{"turn": each.turn, "quote": each.quote} for each in vote.evidence]
     kept: dict[str, object] = {"verdict": _word(vote), "reason": vote.reason, "evidence": evidence}
+    if vote.score not in (None, 0.0, 1.0):
+        kept["score"] = vote.score
     if vote.fault:
         kept["fault"] = vote.fault
     if refused := vote.details.get("refused"):

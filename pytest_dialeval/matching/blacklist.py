@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import pydantic
+
 from pytest_dialeval.matching.matcher import Matcher
 from pytest_dialeval.matching.negation import is_negated
 from pytest_dialeval.matching.normal import normal
@@ -19,8 +21,10 @@ from pytest_dialeval.records.wording import plural
 class BlacklistParams(Where):
     """`unless_negated`: a clause that denies the phrase is no breach."""
 
-    phrases: Words
-    unless_negated: bool = False
+    phrases: Words = pydantic.Field(description="phrases that are never said")
+    unless_negated: bool = pydantic.Field(
+        False, description="whether a phrase that its own clause denies is no breach"
+    )
 
     @property
     def expected(self) -> str:

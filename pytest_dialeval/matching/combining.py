@@ -19,19 +19,31 @@ class Children(Params):
     of: list[dict[str, Any]]
 
 
+class AllParams(Children):
+    """A list of matchers that all hold."""
+
+
+class AnyParams(Children):
+    """A list of matchers of which at least one holds."""
+
+
+class NotParams(Children):
+    """A matcher that does not hold."""
+
+
 def all_of() -> Matcher:
     """Every one holds; those whose question did not arise are left out."""
-    return Matcher("all", Children, _match_all, always, _any_first, shorthand="of")
+    return Matcher("all", AllParams, _match_all, always, _any_first, shorthand="of")
 
 
 def any_of() -> Matcher:
     """At least one holds; those whose question did not arise are left out."""
-    return Matcher("any", Children, _match_any, always, _all_first, shorthand="of")
+    return Matcher("any", AnyParams, _match_any, always, _all_first, shorthand="of")
 
 
 def not_of() -> Matcher:
     """The one does not hold; where its question did not arise, neither does this one."""
-    return Matcher("not", Children, _match_not, always, _all_first, shorthand="of")
+    return Matcher("not", NotParams, _match_not, always, _all_first, shorthand="of")
 
 
 def _match_all(view: View, children: Sequence[Child]) -> MatcherResult:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import reprlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +15,11 @@ from pytest_dialeval.matching.combining import Children
 from pytest_dialeval.matching.matcher import Matcher
 from pytest_dialeval.matching.params import Where
 from pytest_dialeval.matching.view import View
+from pytest_dialeval.matching.wording import UNKNOWN_KEY, unknown_key, unknown_matcher
 from pytest_dialeval.records.rubric import JUDGE
 from pytest_dialeval.records.task import MatcherSpec
 from pytest_dialeval.records.verdict import MatcherResult
-from pytest_dialeval.records.wording import did_you_mean
+from pytest_dialeval.records.wording import closest, did_you_mean
 
 Path = tuple[str | int, ...]
 Found = tuple[Path, str]
@@ -86,12 +87,12 @@ def _compile(
     if issubclass(matcher.params, Children):
         return _compile_combinator(matcher, spec, matchers, depth)
     if "" in spec.params:
-        text = f"{spec.params['']!r} is no mapping; {_allowed(matcher)}"
+        text = f"{spec.params['']!r} is no mapping (keys: {', '.join(_keys(matcher)) or 'none'})"
         return None, [((), text)]
     try:
         given = matcher.params.model_validate(dict(spec.params))
     except pydantic.ValidationError as error:
-        return None, [_told(each, matcher) for each in error.errors(include_url=False)]
+        return None, [*_all_told(error.errors(include_url=False), matcher)]
     return _check(matcher, given), []
 
 
@@ -141,12 +142,7 @@ def _is_params(value: object) -> bool:
 def _unknown(method: str, matchers: Mapping[str, Matcher]) -> str:
     if method == JUDGE:
         return "the judge cannot be combined with matchers; write it as a rubric of its own"
-    known = ", ".join(sorted(matchers))
-    return f"unknown matcher {method!r}; known: {known}{did_you_mean(method, matchers)}"
-
-
-def _allowed(matcher: Matcher) -> str:
-    return f"{matcher.name!r} allows the keys {', '.join(_keys(matcher)) or '(none)'}"
+    return unknown_matcher(method, matchers)
 
 
 def _keys(matcher: Matcher) -> list[str]:
@@ -155,15 +151,26 @@ def _keys(matcher: Matcher) -> list[str]:
     return sorted(keys, key=lambda key: key in Where.model_fields)
 
 
+def _all_told(errors: Iterable[Any], matcher: Matcher) -> Iterator[Found]:
+    """Each of pydantic's errors, but for a key that is missing because it is misspelt."""
+    errors = list(errors)
+    keys = _keys(matcher)
+    typos = [str(each["loc"][-1]) for each in errors if each["type"] == "extra_forbidden"]
+    meant = {closest(each, keys) for each in typos}
+    for each in errors:
+        if each["type"] != "missing" or each["loc"][-1] not in meant:
+            yield _told(each, matcher)
+
+
 def _told(error: Any, matcher: Matcher) -> Found:
     """One of pydantic's errors in our words."""
     path: Path = tuple(error["loc"])
     name = str(path[-1]) if path else matcher.name
     match error["type"]:
         case "extra_forbidden":
-            keys = _keys(matcher) if len(path) == 1 else []
-            known = f"; {_allowed(matcher)}" if keys else ""
-            return path, f"unknown key {name!r}{known}{did_you_mean(name, keys)}"
+            if len(path) > 1:
+                return path, f"{UNKNOWN_KEY} {name!r} of {path[-2]}"
+            return path, unknown_key(name, matcher.name, _keys(matcher))
         case "missing":
             return path[:-1], f"{matcher.name!r} needs the key {name!r}"
         case "literal_error":

@@ -34,6 +34,7 @@ class Grounds:
         self._times: set[int] = set()
         self._codes: set[str] = set()
         self._operands: list[Decimal] = []
+        self.written: dict[str, None] = {}  # the figures of texts as they stand there, in order
 
     def add_value(self, value: object) -> None:
         """Every number in JSON-like data, also those inside strings; truth values are none."""
@@ -49,12 +50,14 @@ class Grounds:
     def add_text(self, text: str) -> None:
         """Every number, date, time and code in a text, but for the markers of its lists."""
         text = text[:_TEXT_AT_MOST]
-        rest = list(normal(text).text)
+        whole = normal(text).text
+        rest = list(whole)
         for each in figures(text):
             if each.label:  # "2. the price" is no ground for saying 2
                 rest[each.start : each.end] = " " * (each.end - each.start)
             else:
                 self._add(each)
+                self.written[whole[each.start : each.end]] = None
         self._add_digits("".join(rest))
 
     def add_figures(self, found: Iterable[Figure]) -> None:

@@ -23,8 +23,12 @@ _FENCE = "```"
 class JsonParams(Where):
     """`keys` must be there (`order.id` reaches inside), `schema` is a JSON Schema."""
 
-    keys: Words | None = None
-    schema_: dict[str, Any] | None = pydantic.Field(default=None, alias="schema")
+    keys: Words | None = pydantic.Field(
+        None, description="keys that must be there; dots reach into objects (order.id)"
+    )
+    schema_: dict[str, Any] | None = pydantic.Field(
+        None, alias="schema", description="a JSON Schema that the value must fit"
+    )
 
     @pydantic.model_validator(mode="after")
     def _has_schema(self) -> Self:

@@ -20,9 +20,11 @@ from pytest_dialeval.records.verdict import MatcherResult
 class KeywordParams(Where):
     """`any`: one is said; `all`: each is; `none`: not one is."""
 
-    any: Words | None = None
-    all: Words | None = None
-    none: Words | None = None
+    any: Words | None = pydantic.Field(None, description="words of which one is said")
+    all: Words | None = pydantic.Field(
+        None, description="words that are each said; the score is the fraction"
+    )
+    none: Words | None = pydantic.Field(None, description="words of which not one is said")
 
     @pydantic.model_validator(mode="after")
     def _asks_something(self) -> Self:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Annotated, Literal, get_args
+from typing import Literal, get_args
 
 import pydantic
 
@@ -58,8 +58,12 @@ _COMMON: dict[str, frozenset[str]] = {
 class LanguageParams(Where):
     """`is` defaults to the task's language; `share` of the words must be in it."""
 
-    is_: Language | None = pydantic.Field(default=None, alias="is")
-    share: Annotated[float, pydantic.Field(gt=0, le=1)] = 0.5
+    is_: Language | None = pydantic.Field(
+        None, alias="is", description="the language; the task's where it is not given"
+    )
+    share: float = pydantic.Field(
+        0.5, gt=0, le=1, description="the share of a turn's words that must be in it"
+    )
 
 
 def language() -> Matcher:

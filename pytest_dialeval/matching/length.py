@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Self
+from typing import Self
 
 import pydantic
 from pydantic_core import PydanticCustomError
@@ -27,13 +27,19 @@ _COUNTS: dict[str, Callable[[str], int]] = {
 class LengthParams(Where):
     """Bounds, each widened by `tolerance` (0.1: a tenth)."""
 
-    max_chars: Count | None = None
-    min_chars: Count | None = None
-    max_words: Count | None = None
-    min_words: Count | None = None
-    max_sentences: Count | None = None
-    min_sentences: Count | None = None
-    tolerance: Annotated[float, pydantic.Field(ge=0, le=1)] = 0.0
+    max_chars: Count | None = pydantic.Field(None, description="the most characters of a turn")
+    min_chars: Count | None = pydantic.Field(None, description="the least characters of a turn")
+    max_words: Count | None = pydantic.Field(
+        None, description="the most words, or Chinese characters of a turn"
+    )
+    min_words: Count | None = pydantic.Field(
+        None, description="the least words, or Chinese characters of a turn"
+    )
+    max_sentences: Count | None = pydantic.Field(None, description="the most sentences of a turn")
+    min_sentences: Count | None = pydantic.Field(None, description="the least sentences of a turn")
+    tolerance: float = pydantic.Field(
+        0.0, ge=0, le=1, description="the share by which each bound is widened: 0.1 is a tenth"
+    )
 
     @pydantic.model_validator(mode="after")
     def _bounds_something(self) -> Self:

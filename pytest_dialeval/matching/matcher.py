@@ -51,7 +51,7 @@ def matcher_from_function(name: str, function: Callable[..., object]) -> Matcher
 
     return Matcher(
         name=name,
-        params=_model(name, fields),
+        params=_model(name, fields, inspect.getdoc(function)),
         match=match,
         boolean=lambda _: not ratio,
         scope=lambda _: "all",
@@ -64,13 +64,13 @@ def _field(name: str) -> str:
     return f"given_{name}"
 
 
-def _model(name: str, fields: dict[str, Any]) -> type[pydantic.BaseModel]:
+def _model(name: str, fields: dict[str, Any], doc: str | None) -> type[pydantic.BaseModel]:
     config = pydantic.ConfigDict(extra="forbid", arbitrary_types_allowed=True)
     given: dict[str, Any] = {
         _field(each): (hint, pydantic.Field(default, alias=each))
         for each, (hint, default) in fields.items()
     }
-    return pydantic.create_model(f"{name}_params", __config__=config, **given)
+    return pydantic.create_model(f"{name}_params", __config__=config, __doc__=doc, **given)
 
 
 def _hints(name: str, function: Callable[..., object]) -> dict[str, Any]:

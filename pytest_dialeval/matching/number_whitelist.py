@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
-import pydantic
+from pydantic import Field
 
 from pytest_dialeval.matching.figures import Figure, figures
 from pytest_dialeval.matching.grounds import Grounds
@@ -19,22 +19,34 @@ from pytest_dialeval.matching.view import View
 from pytest_dialeval.matching.wording import QUOTED_AT_MOST, ids, not_searched, quoted
 from pytest_dialeval.records.transcript import Turn
 from pytest_dialeval.records.verdict import Evidence, MatcherResult
+from pytest_dialeval.records.wording import listed
 
 _TAIL = re.compile(
     r"(?:ending(?: in| with)?|ends (?:in|with)|last (?:four|4)(?: digits)?:?|尾号为?)\s?$"
 )
-EXPECTED = "only numbers that the task, or what was said before, allows"
+_PLAIN = re.compile(r"\d{1,18}(?:\.\d+)?")
+_CALLED = "`tools: true`: a tool call had"
+_WRITTEN_CHARS = 20
+_LISTED_AT_MOST = 8  # of the numbers that are allowed
 
 
 class NumberWhitelistParams(Where):
     """Where numbers may come from, beside the task's variables and `allow`."""
 
-    allow: Words | None = None
-    prompt: bool = True  # the task's own prompt
-    user: bool = False  # what the user said before
-    tools: bool = False  # arguments and results of the tool calls so far
-    arithmetic: bool = False  # sums, differences, products of numbers in the same turn
-    counts_up_to: int = pydantic.Field(default=3, ge=0)
+    allow: Words | None = Field(None, description="numbers, dates and times that are allowed too")
+    prompt: bool = Field(True, description="whether numbers of the task's prompt are allowed")
+    user: bool = Field(False, description="whether what the user said before is allowed")
+    tools: bool = Field(
+        False, description="whether arguments and results of the tool calls so far are allowed"
+    )
+    arithmetic: bool = Field(
+        False,
+        description="whether sums, differences, products and percentages of allowed numbers in "
+        "the same turn, and of the task's own, are allowed",
+    )
+    counts_up_to: int = Field(
+        3, ge=0, description="whole numbers up to this that measure nothing (two ways) are allowed"
+    )
 
 
 def number_whitelist() -> Matcher:
@@ -46,23 +58,67 @@ def number_whitelist() -> Matcher:
 
 def _match(view: View, params: NumberWhitelistParams) -> MatcherResult:
     turns = params.searched(view)
+    grounds = _of_the_task(view, params)
+    expected = _expected(params, [*grounds.written])
     if not turns:
-        return not_searched(EXPECTED, params)
+        return not_searched(expected, params)
     searched = {each.id for each in turns}
-    found: list[Evidence] = []
-    for turn, grounds in _with_grounds(view, params):
-        if turn.id in searched and turn.text:
-            found += _invented(turn, grounds, params)
-    if not found:
+    invented = [
+        (turn, figure)
+        for turn in _with_grounds(view, params, grounds)
+        if turn.id in searched and turn.text
+        for figure in _invented(turn, grounds, params)
+    ]
+    if not invented:
         reason = "every number in the searched turns is allowed"
-        return MatcherResult(1.0, reason, EXPECTED, searched=ids(turns))
-    words = dict.fromkeys(each.quote for each in found if each.turn == found[0].turn)
-    reason = f"turn {found[0].turn} says {quoted(words, 'and')}, which nothing allows"
-    return MatcherResult(0.0, reason, EXPECTED, tuple(found[:QUOTED_AT_MOST]), ids(turns))
+        return MatcherResult(1.0, reason, expected, searched=ids(turns))
+    first = invented[0][0]
+    reason = _reason(view, first, [figure for turn, figure in invented if turn is first])
+    quotes = tuple(_quote(turn, figure) for turn, figure in invented[:QUOTED_AT_MOST])
+    return MatcherResult(0.0, reason, expected, quotes, ids(turns))
 
 
-def _with_grounds(view: View, params: NumberWhitelistParams) -> Iterator[tuple[Turn, Grounds]]:
-    """Each turn with what is known when it is spoken; one object, which grows."""
+def _quote(turn: Turn, figure: Figure) -> Evidence:
+    return evidence(turn, normal(turn.text), Place(figure.start, figure.end))
+
+
+def _expected(params: NumberWhitelistParams, allowed: Sequence[str]) -> str:
+    """Where numbers may come from, and those that the task and `allow` allow."""
+    sources = [
+        "the task's variables",
+        *(["its prompt"] if params.prompt else []),
+        *(["`allow`"] if params.allow else []),
+        *(["what the user said before"] if params.user else []),
+        *(["tool calls"] if params.tools else []),
+    ]
+    named = " or ".join([", ".join(sources[:-1]), sources[-1]] if sources[1:] else sources)
+    computed = ", or worked out from them" if params.arithmetic else ""
+    there = listed([each[:_WRITTEN_CHARS] for each in allowed], _LISTED_AT_MOST) or "none"
+    return f"only numbers from {named}{computed} (there: {there})"
+
+
+def _reason(view: View, turn: Turn, foreign: Sequence[Figure]) -> str:
+    """What is invented, and how it would be allowed."""
+    words = {_quote(turn, each).quote: each for each in foreign}
+    plain = ", ".join(each if _PLAIN.fullmatch(each) else repr(each) for each in words)
+    said, called = Grounds(), Grounds()
+    for each in view.turns:
+        called.add_calls(each.tool_calls)
+        if each is turn:
+            break
+        if each.speaker == "user":
+            said.add_text(each.text)
+    right = "it is" if len(words) == 1 else "they are"
+    reason = f"turn {turn.id} says {quoted(words, 'and')}, which nothing allows; if {right} right, "
+    reason += f"write `allow: [{plain}]`"
+    for grounds, remedy in ((said, "`user: true`: the user said"), (called, _CALLED)):
+        if held := [word for word, figure in words.items() if grounds.hold(figure)]:
+            reason += f", or {remedy} {quoted(held, 'and')} before"
+    return reason
+
+
+def _of_the_task(view: View, params: NumberWhitelistParams) -> Grounds:
+    """What is known before anybody speaks."""
     grounds = Grounds()
     grounds.add_value(dict(view.variables))
     for each in params.allow or ():
@@ -70,15 +126,20 @@ def _with_grounds(view: View, params: NumberWhitelistParams) -> Iterator[tuple[T
     grounds.keep_as_operands()
     if params.prompt:
         grounds.add_text(view.prompt)
+    return grounds
+
+
+def _with_grounds(view: View, params: NumberWhitelistParams, grounds: Grounds) -> Iterator[Turn]:
+    """Each turn when the grounds hold what is known as it is spoken."""
     for turn in view.turns:
         if params.tools:
             grounds.add_calls(turn.tool_calls)
-        yield turn, grounds
+        yield turn
         if params.user and turn.speaker == "user":
             grounds.add_text(turn.text)
 
 
-def _invented(turn: Turn, grounds: Grounds, params: NumberWhitelistParams) -> list[Evidence]:
+def _invented(turn: Turn, grounds: Grounds, params: NumberWhitelistParams) -> list[Figure]:
     text = normal(turn.text)
     said = [
         each
@@ -93,7 +154,7 @@ def _invented(turn: Turn, grounds: Grounds, params: NumberWhitelistParams) -> li
     if foreign and params.arithmetic:
         stated = [each for each in figures(turn.text) if not each.label]
         foreign = _not_computed(foreign, stated, grounds)
-    return [evidence(turn, text, Place(each.start, each.end)) for each in foreign]
+    return foreign
 
 
 def _not_computed(

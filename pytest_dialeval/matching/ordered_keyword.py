@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice
 
+import pydantic
+
 from pytest_dialeval.matching.matcher import Matcher
 from pytest_dialeval.matching.normal import Normal, normal
 from pytest_dialeval.matching.order import Spot, in_order
@@ -22,7 +24,9 @@ _PLACES_AT_MOST = 1000  # of one word in one turn
 class OrderedKeywordParams(Where):
     """Each step is a word, or a list of words of which one is enough."""
 
-    steps: Steps
+    steps: Steps = pydantic.Field(
+        description="words in their order; where a step is a list, one of its words is enough"
+    )
 
 
 def ordered_keyword() -> Matcher:

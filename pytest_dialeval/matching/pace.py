@@ -19,8 +19,12 @@ from pytest_dialeval.records.wording import plural
 class PaceParams(Params):
     """Each step is a word, or a list of words of which one is enough."""
 
-    steps: Steps
-    per_turn: int = pydantic.Field(default=1, ge=1)
+    steps: Steps = pydantic.Field(
+        description="words by which the steps are known; where a step is a list, any of its words"
+    )
+    per_turn: int = pydantic.Field(
+        1, ge=1, description="how many steps may be new before the user speaks again"
+    )
 
 
 def pace() -> Matcher:

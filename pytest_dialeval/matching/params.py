@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import pydantic
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -15,7 +15,8 @@ from pytest_dialeval.matching.view import By, Turns, View
 from pytest_dialeval.records.transcript import Turn
 
 
-def _listed(value: object) -> object:
+def as_list(value: object) -> object:
+    """A bare value as a list of one."""
     if isinstance(value, str | int | float):
         return [value]
     return list(value) if isinstance(value, tuple | set | frozenset) else value
@@ -37,10 +38,26 @@ def _speaks(value: str) -> str:
     return value
 
 
-Word = Annotated[str, BeforeValidator(_word), AfterValidator(_speaks)]
-Words = Annotated[list[Word], Field(min_length=1), BeforeValidator(_listed)]
+# What may be written is wider than what is kept, and editors are told the former.
+_Item = TypeVar("_Item")
+_Filled = Annotated[list[_Item], Field(min_length=1)]
+_Written = str | float
+Word = Annotated[
+    str, BeforeValidator(_word, json_schema_input_type=_Written), AfterValidator(_speaks)
+]
+Words = Annotated[
+    list[Word],
+    Field(min_length=1),
+    BeforeValidator(as_list, json_schema_input_type=_Written | _Filled[_Written]),
+]
 Count = Annotated[int, Field(ge=0)]
-Steps = Annotated[list[Words], Field(min_length=1), BeforeValidator(_listed)]
+Steps = Annotated[
+    list[Words],
+    Field(min_length=1),
+    BeforeValidator(
+        as_list, json_schema_input_type=_Written | _Filled[_Written | _Filled[_Written]]
+    ),
+]
 
 
 class Params(pydantic.BaseModel):
@@ -52,8 +69,12 @@ class Params(pydantic.BaseModel):
 class Where(Params):
     """Whose turns are searched, and which of them."""
 
-    by: By = "agent"
-    turns: Turns = "all"
+    by: By = Field("agent", description="whose turns are searched")
+    turns: Turns = Field(
+        "all",
+        description="which of them: all (behind the trigger, where there is one), the first or "
+        "last of the conversation, the next after the trigger",
+    )
 
     def searched(self, view: View) -> tuple[Turn, ...]:
         """The turns with words that these parameters choose."""

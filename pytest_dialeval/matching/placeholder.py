@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import Annotated
 
 import pydantic
 from pydantic_core import PydanticCustomError
 
 from pytest_dialeval.matching.matcher import Matcher
 from pytest_dialeval.matching.normal import normal
-from pytest_dialeval.matching.params import Where, Words, always, scope
+from pytest_dialeval.matching.params import Where, Words, always, as_list, scope
 from pytest_dialeval.matching.pattern import SEARCHED_AT_MOST, Pattern, pattern
 from pytest_dialeval.matching.regex import Regex, unsearched
 from pytest_dialeval.matching.view import View
@@ -61,12 +62,21 @@ BUILT_IN = (
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 
 
+Patterns = Annotated[
+    list[Regex], pydantic.BeforeValidator(as_list, json_schema_input_type=str | list[str])
+]
+
+
 class PlaceholderParams(Where):
     """`patterns` are looked for too; `built_in: false` leaves the others out; `allow` excuses."""
 
-    patterns: list[Regex] = pydantic.Field(default_factory=list)
-    built_in: bool = True
-    allow: Words | None = None
+    patterns: Patterns = pydantic.Field(
+        [], description="regular expressions that are looked for too"
+    )
+    built_in: bool = pydantic.Field(
+        True, description="whether the usual ones ({name}, [Your Name], TODO, ...) are looked for"
+    )
+    allow: Words | None = pydantic.Field(None, description="texts that look like one and are not")
 
     @pydantic.model_validator(mode="after")
     def _looks_for_something(self) -> PlaceholderParams:

@@ -21,10 +21,10 @@ _TINY = 1e-9  # a reward of 0.9999999999 was 1 before somebody averaged it
 class RecordedParams(Params):
     """`field` is its name, dots reach into mappings."""
 
-    field: str
-    min: float | None = None
-    max: float | None = None
-    equals: Any = None
+    field: str = pydantic.Field(description="the value's name; dots reach into mappings")
+    min: float | None = pydantic.Field(None, description="the least that it may be")
+    max: float | None = pydantic.Field(None, description="the most that it may be")
+    equals: Any = pydantic.Field(None, description="what it must be")
 
     @pydantic.model_validator(mode="after")
     def _compares(self) -> Self:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from pytest_dialeval.matching.matcher import Matcher
@@ -34,8 +34,10 @@ Regex = Annotated[str, AfterValidator(_compiles)]
 class RegexParams(Where):
     """`verbatim`: only the text as it was written, without comparing by meaning."""
 
-    pattern: Regex
-    verbatim: bool = False
+    pattern: Regex = Field(description="a regular expression, as Python's `re` reads it")
+    verbatim: bool = Field(
+        False, description="search only the text as written, not also as a keyboard types it"
+    )
 
     @property
     def expected(self) -> str:

@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Annotated
 
 import pydantic
 
 from pytest_dialeval.matching.matcher import Matcher
 from pytest_dialeval.matching.normal import normal
-from pytest_dialeval.matching.params import Where, always, scope
+from pytest_dialeval.matching.params import Count, Where, always, scope
 from pytest_dialeval.matching.sentences import count_chars
 from pytest_dialeval.matching.view import View
 from pytest_dialeval.matching.wording import QUOTED_AT_MOST, beginnings, ids
@@ -36,9 +35,13 @@ class RepetitionParams(Where):
     counting twice; so may `max` others.
     """
 
-    near: Annotated[float, pydantic.Field(gt=0, le=1)] = 0.9
-    min_chars: Annotated[int, pydantic.Field(ge=0)] = 15
-    max: Annotated[int, pydantic.Field(ge=0)] = 0
+    near: float = pydantic.Field(
+        0.9, gt=0, le=1, description="the likeness that counts as the same; 1: the very words"
+    )
+    min_chars: Count = pydantic.Field(
+        15, description="shorter turns may recur; a Chinese character counts twice"
+    )
+    max: Count = pydantic.Field(0, description="how many turns may repeat an earlier one")
 
 
 @dataclass(frozen=True, slots=True)

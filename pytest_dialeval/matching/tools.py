@@ -23,10 +23,14 @@ _QUOTED_CHARS = 400
 class ToolCalledParams(Where):
     """`arguments` must be among the call's; it is called `min` (1) to `max` times."""
 
-    name: str
-    arguments: dict[str, Any] = pydantic.Field(default_factory=dict)
-    min: Count | None = None
-    max: Count | None = None
+    name: str = pydantic.Field(description="the tool's name")
+    arguments: dict[str, Any] = pydantic.Field(
+        {}, description="what must be among the arguments, at any depth"
+    )
+    min: Count | None = pydantic.Field(
+        None, description="the fewest such calls; 1 where it is not given"
+    )
+    max: Count | None = pydantic.Field(None, description="the most such calls; 0 forbids the call")
 
     @pydantic.model_validator(mode="after")
     def _can_hold(self) -> Self:
@@ -53,7 +57,7 @@ class ToolCalledParams(Where):
 class ToolSequenceParams(Where):
     """Names of tools in the order in which they should be called; others may come between."""
 
-    names: Words
+    names: Words = pydantic.Field(description="names of tools in the order of their calls")
 
 
 def tool_called() -> Matcher:

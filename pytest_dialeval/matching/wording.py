@@ -7,9 +7,12 @@ from collections.abc import Iterable, Sequence
 from pytest_dialeval.matching.params import Where
 from pytest_dialeval.records.transcript import Turn
 from pytest_dialeval.records.verdict import Evidence, MatcherResult
+from pytest_dialeval.records.wording import did_you_mean
 
 _LISTED_AT_MOST = 8
 QUOTED_AT_MOST = 20  # a reader needs no more, and a long text may hold thousands
+UNKNOWN_KEY, UNKNOWN_MATCHER = "unknown key", "unknown matcher"  # how such a message begins
+_WORD_CHARS = 60
 QUOTED_CHARS = 120  # of a turn that is quoted as a whole
 
 
@@ -27,6 +30,27 @@ def quoted(words: Iterable[str], last: str = "or") -> str:
 def alternatives(steps: Iterable[Sequence[str]]) -> str:
     """`'a' / 'b', then 'c'`."""
     return ", then ".join(" / ".join(map(repr, step)) for step in steps)
+
+
+def unknown_key(
+    key: str, owner: str, keys: Sequence[str], *, methods: Sequence[str] = (), hint: str = ""
+) -> str:
+    """`unknown key 'x' of a task; did you mean 'y'? (keys: a, b)`; a hint stands for the guess."""
+    guess = hint or did_you_mean(key, [*keys, *methods])
+    there = f"keys: {', '.join(keys) or 'none'}"
+    there += f"; methods: {', '.join(methods)}" if methods else ""
+    return f"{UNKNOWN_KEY} {_short(key)} of {owner}{guess} ({there})"
+
+
+def unknown_matcher(name: str, known: Iterable[str]) -> str:
+    """`unknown matcher 'x'; did you mean 'y'? (matchers: a, b)`."""
+    names = sorted(known)
+    listed = ", ".join(names)
+    return f"{UNKNOWN_MATCHER} {_short(name)}{did_you_mean(name, names)} (matchers: {listed})"
+
+
+def _short(word: str) -> str:
+    return repr(word if len(word) <= _WORD_CHARS else f"{word[:_WORD_CHARS]}...")
 
 
 def ids(turns: Iterable[Turn]) -> tuple[int, ...]:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from pytest_dialeval.errors import BudgetProblem, BudgetSpent
+from pytest_dialeval.models.choices import instead
 from pytest_dialeval.records.model import Role
-from pytest_dialeval.records.wording import did_you_mean
 
 _NANO = 1_000_000_000  # money is counted in whole billionths, so that the books come out even
 _FORM = "usd=5,calls=2000,tokens=1e6,minutes=30,judge=25%"
@@ -241,9 +241,7 @@ def _ends(limits: BudgetLimits) -> Mapping[str, int]:
 def _limit(name: str, text: str) -> float:
     names = [each.name for each in fields(BudgetLimits)]
     if name not in names:
-        raise BudgetProblem(
-            f"{name!r} is no limit{did_you_mean(name, names)}; allowed: {', '.join(names)}"
-        )
+        raise BudgetProblem(f"{name!r} is no limit{instead(name, names)}")
     try:
         value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:

@@ -120,5 +120,5 @@ def _filled(usage: Usage, expected: Usage) -> Usage:
 
 
 def _free(fault: ProviderFault) -> bool:
-    """Whether the endpoint itself said no: such answers are not billed."""
-    return fault.status is not None and fault.status >= 400
+    """Whether nothing was sent, or the endpoint itself said no: such answers are not billed."""
+    return fault.tries == 0 or (fault.status is not None and fault.status >= 400)

@@ -18,6 +18,14 @@ Trial = tuple[str, int]  # case and number
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A message, a list of tools or a schema, named by its digest."""
+
+    name: str
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """A call as a cassette stores it: without secrets and nonce, in plain JSON values.
 
@@ -29,9 +37,9 @@ class Request:
     role: str
     purpose: str
     settings: Mapping[str, object]  # those of SETTINGS that are set
-    messages: tuple[object, ...]
-    tools: object = None
-    schema: object = None
+    messages: tuple[Part, ...]
+    tools: Part | None = None
+    schema: Part | None = None
 
     @property
     def of_trial(self) -> Trial:
@@ -46,14 +54,15 @@ class Request:
     @property
     def order(self) -> tuple[object, ...]:
         """Where it stands in a file: trial after trial, each as it was talked."""
-        return (self.case, self.trial, _natural(self.purpose), self.role, self.key)
+        return (self.case, self.trial, _natural(self.purpose), self.role)
 
     @property
     def key(self) -> str:
         """The digest of all of it."""
-        parts = [self.case, self.trial, self.role, self.purpose, dict(self.settings)]
-        ids = [[part_id(each) for each in self.messages], part_id(self.tools), part_id(self.schema)]
-        return _digest([*parts, *ids], 16)
+        said = [self.case, self.trial, self.role, self.purpose, dict(self.settings)]
+        names = [each.name for each in self.messages]
+        others = [each.name if each else None for each in (self.tools, self.schema)]
+        return _digest([*said, names, *others], 16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +89,16 @@ def request_of(call: ChatCall, redaction: Redaction) -> Request:
     if spec.temperature is not None:
         values["temperature"] = float(spec.temperature)  # 0 and 0.0 are one setting
     plain = [list(call.messages), list(call.tools) or None, call.schema]
-    messages, tools, schema = _plain(redaction.value(_blanked(plain, call.nonce)))
+    messages, tools, schema = _plain(redaction.value(without_nonce(plain, call.nonce)))
     return Request(
         case=call.case,
         trial=call.trial,
         role=spec.role,
         purpose=call.purpose,
         settings={name: value for name, value in values.items() if value is not None},
-        messages=tuple(messages),
-        tools=tools,
-        schema=schema,
+        messages=tuple(map(part_of, messages)),
+        tools=None if tools is None else part_of(tools),
+        schema=None if schema is None else part_of(schema),
     )
 
 
@@ -98,26 +107,27 @@ def key(call: ChatCall, redaction: Redaction) -> str:
     return request_of(call, redaction).key
 
 
-def part_id(value: object) -> str:
-    """The name of a message, a list of tools or a schema: a digest of it."""
-    return _digest(value, 8)
+def part_of(value: object) -> Part:
+    """The value with its name."""
+    return Part(_digest(value, 8), value)
 
 
-def _digest(value: object, size: int) -> str:
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
-    return blake2b(text.encode(), digest_size=size).hexdigest()
-
-
-def _blanked(value: object, nonce: str) -> object:
+def without_nonce(value: object, nonce: str) -> object:
+    """JSON-like data with NONCE where the nonce stood."""
     if not nonce:
         return value
     if isinstance(value, str):
         return value.replace(nonce, NONCE)
     if isinstance(value, Mapping):
-        return {name: _blanked(each, nonce) for name, each in value.items()}
+        return {name: without_nonce(each, nonce) for name, each in value.items()}
     if isinstance(value, Sequence):
-        return [_blanked(each, nonce) for each in value]
+        return [without_nonce(each, nonce) for each in value]
     return value
+
+
+def _digest(value: object, size: int) -> str:
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return blake2b(text.encode(), digest_size=size).hexdigest()
 
 
 def _plain(value: object) -> tuple[list[object], object, object]:

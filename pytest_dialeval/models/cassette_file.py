@@ -1,27 +1,22 @@
-"""Cassettes on disk: beside the suite the sorted whole, in the run one part a worker."""
+"""Cassettes on disk: the sorted whole beside the suite, into which workers' tapes are taken."""
 
 from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pytest_dialeval.errors import TranscriptError
-from pytest_dialeval.models.cassette import Cassette, Entry, Trial
+from pytest_dialeval.models.cassette import Cassette, Entry, Part, Trial
 from pytest_dialeval.models.cassette_lines import (
-    HEADER,
     SCHEMA,
-    Line,
-    check_part,
-    entry_lines,
+    checked_part,
     entry_of,
     lines_of,
-    parts_of,
-    trial_line,
     trial_of,
 )
 from pytest_dialeval.traces.disk import disk_fault, read_file
@@ -44,52 +39,6 @@ def read_cassette(path: Path) -> Cassette:
         cassette.entries = changes.recorded
         cassette.again = changes.again
     return cassette
-
-
-class Tape:
-    """What one worker records, appended and flushed call by call; made with its first line."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._known: set[str] = set()
-        self._file: int | None = None
-
-    def record(self, entry: Entry) -> None:
-        """A reply that the run consumed."""
-        self._append(entry_lines(entry, self._known))
-
-    def used(self, key: str) -> None:
-        """An entry of the cassette that was replayed."""
-        self._append([{"used": key}])
-
-    def restart(self, trial: Trial) -> None:
-        """From here on the trial is asked anew; what the cassette had of it is void."""
-        self._append([trial_line("restart", trial)])
-
-    def again(self, trial: Trial) -> None:
-        """The trial ended unmeasured."""
-        self._append([trial_line("again", trial)])
-
-    def close(self) -> None:
-        """Nothing more comes."""
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
-
-    def _append(self, lines: Iterable[Line]) -> None:
-        data = b"".join(to_json(each) + b"\n" for each in lines)
-        try:
-            if self._file is None:
-                data = self._opening() + data
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
-            _write_whole(self._file, data)
-        except OSError as error:
-            self._known.clear()  # what was to be written is not in the file
-            raise disk_fault(error, self.path) from None
-
-    def _opening(self) -> bytes:
-        return b"" if self.path.exists() else to_json(HEADER) + b"\n"
 
 
 def merge(path: Path, parts: Sequence[Path], *, whole: bool = False) -> int:
@@ -122,10 +71,8 @@ class _Changes:
     def changed(self) -> bool:
         return bool(self.recorded or self.restarted or self.again)
 
-    def take(self, line: dict[str, Any], parts: dict[str, object]) -> None:
-        if "part" in line:
-            check_part(line)
-        elif "key" in line:
+    def take(self, line: dict[str, Any], parts: dict[str, Part]) -> None:
+        if "key" in line:
             entry = entry_of(line, parts)
             self.recorded[entry.key] = entry
             self.used.add(entry.key)
@@ -166,10 +113,15 @@ def _read(path: Path, *, whole: bool) -> _Changes:
     lines = [(number, _line(path, number, row)) for number, row in enumerate(rows, 1) if row]
     if lines and lines[0][1].get("cassette") != SCHEMA:
         raise TranscriptError(f"{path}:1: is no cassette of schema {SCHEMA}")
-    changes, parts = _Changes(), parts_of(each for _, each in lines)
-    for number, line in lines:
+    changes, parts = _Changes(), dict[str, Part]()
+    # Parts first: a merge of two files in git may have moved them behind what names them.
+    for number, line in sorted(lines, key=lambda each: "part" not in each[1]):
         try:
-            changes.take(line, parts)
+            if "part" in line:
+                part = checked_part(line)
+                parts[part.name] = part
+            else:
+                changes.take(line, parts)
         except ValueError as error:
             raise TranscriptError(f"{path}:{number}: {error}") from None
     return changes
@@ -212,13 +164,3 @@ def _replace(path: Path, data: bytes) -> None:
     finally:
         with suppress(OSError):
             part.unlink()
-
-
-def _write_whole(file: int, data: bytes) -> None:
-    size, rest = os.fstat(file).st_size, memoryview(data)
-    try:
-        while rest:
-            rest = rest[os.write(file, rest) :]
-    except BaseException:
-        os.ftruncate(file, size)  # half a line would spoil the next one too
-        raise

@@ -6,7 +6,7 @@ square and nobody could review it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -14,9 +14,10 @@ from pytest_dialeval.models.cassette import (
     SETTINGS,
     Cassette,
     Entry,
+    Part,
     Request,
     Trial,
-    part_id,
+    part_of,
 )
 from pytest_dialeval.records.model import ChatAnswer, ModelToolCall
 from pytest_dialeval.records.transcript import Usage
@@ -39,26 +40,29 @@ def lines_of(cassette: Cassette) -> Iterator[Line]:
     for case, trial in sorted(cassette.again):
         yield trial_line("again", (case, trial))
     known: set[str] = set()
-    for entry in sorted(cassette.entries.values(), key=lambda each: each.request.order):
+    for entry in sorted(cassette.entries.values(), key=_order):
         yield from entry_lines(entry, known)
 
 
 def entry_lines(entry: Entry, known: set[str]) -> Iterator[Line]:
     """An entry, behind those of its parts that are not known yet."""
     request = entry.request
-    parts = [*request.messages, request.tools, request.schema]
-    for value in parts:
-        if value is not None and (name := part_id(value)) not in known:
-            known.add(name)
-            yield {"part": name, "value": value}
+    for part in (*request.messages, request.tools, request.schema):
+        if part is not None and part.name not in known:
+            known.add(part.name)
+            yield {"part": part.name, "value": part.value}
     line: Line = {"key": entry.key, "case": request.case, "trial": request.trial}
     line |= {"role": request.role, "purpose": request.purpose, **request.settings}
-    line["messages"] = [part_id(each) for each in request.messages]
+    line["messages"] = [each.name for each in request.messages]
     if request.tools is not None:
-        line["tools"] = part_id(request.tools)
+        line["tools"] = request.tools.name
     if request.schema is not None:
-        line["schema"] = part_id(request.schema)
+        line["schema"] = request.schema.name
     yield {**line, "answer": encode_answer(entry.answer)}
+
+
+def _order(entry: Entry) -> tuple[object, ...]:
+    return (*entry.request.order, entry.key)
 
 
 def trial_line(word: str, trial: Trial) -> Line:
@@ -71,13 +75,7 @@ def trial_of(value: Any) -> Trial:
     return _of(value, "case", str), _of(value, "trial", int)
 
 
-def check_part(line: Mapping[str, Any]) -> None:
-    """Refuse a part whose text no longer fits its digest."""
-    if part_id(line.get("value")) != line["part"]:
-        raise ValueError(_EDITED)
-
-
-def entry_of(line: Mapping[str, Any], parts: Mapping[str, object]) -> Entry:
+def entry_of(line: Mapping[str, Any], parts: Mapping[str, Part]) -> Entry:
     """The entry that a line says; ValueError where it does not hold together."""
     request = Request(
         case=_of(line, "case", str),
@@ -133,7 +131,7 @@ def _decode_call(data: Any) -> ModelToolCall:
     )
 
 
-def _part(name: object, parts: Mapping[str, object]) -> object:
+def _part(name: object, parts: Mapping[str, Part]) -> Part:
     if not isinstance(name, str) or name not in parts:
         raise ValueError(f"names the part {name!r}, which the file does not have")
     return parts[name]
@@ -161,6 +159,9 @@ def _of(data: Any, name: str, kind: type, *, default: Any = _REQUIRED) -> Any:
     return value
 
 
-def parts_of(lines: Iterable[Mapping[str, Any]]) -> dict[str, object]:
-    """Every part among the lines, by its name."""
-    return {each["part"]: each.get("value") for each in lines if "part" in each}
+def checked_part(line: Mapping[str, Any]) -> Part:
+    """The part of a line; ValueError where its text no longer fits its digest."""
+    part = part_of(line.get("value"))
+    if part.name != line["part"]:
+        raise ValueError(_EDITED)
+    return part

@@ -18,6 +18,7 @@ USED = 0.8  # of the limit, before it counts as used
 _ROUND = 4  # clean answers at least
 _STEP = 20
 _MINUTE = 60.0
+_TICK = 1e-6  # sums of floats never meet a minute's end exactly
 
 Clock = Callable[[], float]
 
@@ -107,7 +108,7 @@ class MinuteWindow:
     def wait(self, amount: float) -> float:
         """Seconds until so much more fits; what is more than all fits into an empty window."""
         now = self._clock()
-        while self._entries and self._entries[0][0] <= now - _MINUTE:
+        while self._entries and self._entries[0][0] <= now - _MINUTE + _TICK:
             self._sum -= self._entries.popleft()[1]
         excess = self._sum + min(amount, self.most) - self.most
         if excess <= 0:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 
-from pytest_dialeval.models.cassette import SETTINGS, Entry, Request
+from pytest_dialeval.models.cassette import SETTINGS, Entry, Part, Request
 from pytest_dialeval.records.text import clean
 
 _LINES = 14  # of a diff
@@ -100,13 +100,12 @@ def _diff(found: Request, asked: Request, names: list[str]) -> list[str]:
 
 
 def _text(request: Request, name: str) -> list[str]:
-    value: object
-    if name.startswith("messages"):
-        place = int(name[len("messages[") : -1])
-        value = request.messages[place] if place < len(request.messages) else None
-    else:
-        value = getattr(request, name)
-    return [line for each in _shown(value) for line in _cut(each)]
+    part: Part | None = None
+    if not name.startswith("messages"):
+        part = getattr(request, name)
+    elif (place := int(name[len("messages[") : -1])) < len(request.messages):
+        part = request.messages[place]
+    return [line for each in _shown(part.value if part else None) for line in _cut(each)]
 
 
 def _shown(value: object) -> list[str]:

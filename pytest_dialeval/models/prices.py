@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pytest_dialeval.errors import BudgetProblem
+from pytest_dialeval.models.choices import instead
 from pytest_dialeval.records.model import ModelSpec
 from pytest_dialeval.records.transcript import Usage
-from pytest_dialeval.records.wording import did_you_mean
 
 _KEYS = ("input", "cached", "output")
 _MILLION = 1_000_000
@@ -75,8 +75,7 @@ def _price(model: str, given: object) -> Price:
         raise BudgetProblem(f"{where} is {given!r}; it is a table with `input` and `output`")
     for key, value in given.items():
         if key not in _KEYS:
-            guess = did_you_mean(str(key), _KEYS)
-            raise BudgetProblem(f"{where} has no {key!r}{guess}; allowed: {', '.join(_KEYS)}")
+            raise BudgetProblem(f"{where} has no {key!r}{instead(str(key), _KEYS)}")
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not number or not math.isfinite(value) or value < 0:
             raise BudgetProblem(f"{where}: {key!r} is {value!r}; it is USD per million tokens")

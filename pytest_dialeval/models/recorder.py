@@ -6,13 +6,20 @@ from pathlib import Path
 from typing import Literal, Protocol, cast, get_args
 
 from pytest_dialeval.errors import CassetteMiss, HarnessFault
-from pytest_dialeval.models.cassette import Cassette, Entry, Request, Trial, request_of
-from pytest_dialeval.models.cassette_file import Tape
+from pytest_dialeval.models.cassette import (
+    Cassette,
+    Entry,
+    Request,
+    Trial,
+    request_of,
+    without_nonce,
+)
 from pytest_dialeval.models.cassette_lines import decode_answer, encode_answer
 from pytest_dialeval.models.chat import Chat
+from pytest_dialeval.models.choices import instead
 from pytest_dialeval.models.near_miss import miss_message
+from pytest_dialeval.models.tape import Tape
 from pytest_dialeval.records.model import ChatAnswer, ChatCall
-from pytest_dialeval.records.wording import did_you_mean
 from pytest_dialeval.traces.redaction import Redaction
 
 Mode = Literal["none", "new", "all", "off"]
@@ -27,8 +34,7 @@ def read_mode(text: str) -> Mode:
             return mode
     if text in _HABITS:
         return _HABITS[text]
-    guess = did_you_mean(text, [*MODES, *_HABITS])
-    raise ValueError(f"{text!r} is no way to record{guess}; allowed: {', '.join(MODES)}")
+    raise ValueError(f"{text!r} is no way to record{instead(text, [*MODES, *_HABITS], MODES)}")
 
 
 def default_mode(cassette: Path) -> Mode:
@@ -84,7 +90,7 @@ class Recorder:
         if self.mode == "none":
             raise CassetteMiss(miss_message(request, self._cassette.entries.values(), self._name))
         answer = await self._live().chat(call, deadline=deadline)
-        return self._record(request, key, answer)
+        return self._record(request, key, answer, call.nonce)
 
     def forget(self, case: str, trial: int) -> None:
         """The trial ended unmeasured by its replies: they stay on record, `new` asks again.
@@ -118,11 +124,15 @@ class Recorder:
             self._sink.replayed(call, found.answer)
         return found.answer
 
-    def _record(self, request: Request, key: str, answer: ChatAnswer) -> ChatAnswer:
-        """What the run gets is what will be replayed: redacted, and the same for all who asked."""
+    def _record(self, request: Request, key: str, answer: ChatAnswer, nonce: str) -> ChatAnswer:
+        """What the run gets is what will be replayed, to the letter.
+
+        Without secrets and nonce: where the answer is quoted in a later call, both would be
+        part of that one's key.
+        """
         if self.mode == "new" and key in self._own:
             return self._own[key].answer
-        told = self._redaction.value(encode_answer(answer))
+        told = without_nonce(self._redaction.value(encode_answer(answer)), nonce)
         entry = Entry(key, request, decode_answer(cast("dict[str, object]", told)))
         if request.of_trial in self._restarting:
             self._restarting.discard(request.of_trial)

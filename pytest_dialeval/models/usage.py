@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, cast, get_args
 
 from pytest_dialeval.records.model import ChatAnswer, ChatCall, Role
 
@@ -54,6 +54,7 @@ class Tally:
 
 
 _FIELDS = fields(Tally)
+_ROLES: tuple[Role, ...] = get_args(Role)
 
 
 class UsageSink:
@@ -112,9 +113,8 @@ class UsageSink:
 
     def trial(self, case: str, trial: int) -> dict[Role, Tally]:
         """Of one trial, by role."""
-        return {
-            role: each for (role, *place), each in self._tallies.items() if place == [case, trial]
-        }
+        places = ((role, (role, case, trial)) for role in _ROLES)
+        return {role: self._tallies[at] for role, at in places if at in self._tallies}
 
     def encode(self) -> list[dict[str, object]]:
         """All of it as JSON-able data, for the controller of several workers."""

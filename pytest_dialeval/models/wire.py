@@ -6,6 +6,7 @@ Endpoints say they speak it and differ; what can be read rightly is read, the re
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,6 +18,7 @@ from pytest_dialeval.records.text import clean
 from pytest_dialeval.records.transcript import Usage
 
 _EXCERPT = 200
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Unreadable(Exception):
@@ -220,7 +222,7 @@ def _text_of(content: object) -> str:
 
 def _joined(pieces: list[str]) -> str:
     text = "".join(pieces)
-    if any("\ud800" <= each <= "\udfff" for each in text):
+    if _SURROGATE.search(text):
         # Halves of one character came in two chunks.
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return clean(text)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 from pytest_dialeval.errors import TranscriptError
-from pytest_dialeval.records.plan import PlannedTrial
+from pytest_dialeval.records.plan import Case, PlannedTrial
 from pytest_dialeval.records.slug import slug
 from pytest_dialeval.records.suite import Suite
 from pytest_dialeval.records.transcript import Recording
@@ -37,6 +37,21 @@ class Naming:
         stem = f"{persona}-{number:0{width}d}"
         return f"{agent}-{stem}" if self.show_agent else stem
 
+    def trial(
+        self, case: Case, definition: str, number: int, *, of: int, rubrics: tuple[str, ...]
+    ) -> PlannedTrial:
+        """Trial `number` of the `of` trials of a case."""
+        return PlannedTrial(
+            id=self.trial_id(case.task, case.agent, definition, case.persona, number),
+            suite=self.source,
+            task=case.task,
+            agent=case.agent,
+            persona=case.persona,
+            number=number,
+            rubrics=rubrics,
+            name=self.name(case.agent, case.persona, number, len(str(of))),
+        )
+
     def trial_id(self, task: str, agent: str, definition: str, persona: str, number: int) -> str:
         """A file name of at most 150 characters, whatever the names in it."""
         parts = json.dumps([self.source, definition, task, agent, persona, number])
@@ -59,20 +74,11 @@ def plan_personas(
     """
     chosen = [each.id for each in suite.personas if personas is None or each.id in personas]
     ids = tuple(each.id for each in suite.rubrics) if rubrics is None else tuple(rubrics)
-    width = len(str(trials))
     for agent, definition in agents:
         for persona in chosen:
+            case = Case(suite.task.id, agent, persona)
             for number in range(1, trials + 1):
-                yield PlannedTrial(
-                    id=naming.trial_id(suite.task.id, agent, definition, persona, number),
-                    suite=naming.source,
-                    task=suite.task.id,
-                    agent=agent,
-                    persona=persona,
-                    number=number,
-                    rubrics=ids,
-                    name=naming.name(agent, persona, number, width),
-                )
+                yield naming.trial(case, definition, number, of=trials, rubrics=ids)
 
 
 def plan_recordings(
@@ -80,26 +86,34 @@ def plan_recordings(
 ) -> Iterator[RecordedTrial]:
     """Each recorded task id is a case, each of its recordings a trial, numbered in order."""
     cases: dict[str, list[Recording]] = {}
-    for recording in recordings:
+    for recording in _each_once(recordings):
         cases.setdefault(recording.task_id, []).append(recording)
     slugs = _slugs(cases)
     ids = tuple(each.id for each in suite.rubrics)
     for task_id, found in cases.items():
-        persona, width = slugs[task_id], len(str(len(found)))
+        case = Case(suite.task.id, agent, slugs[task_id])
+        original = None if case.persona == task_id else task_id
         ordered = sorted(found, key=lambda each: (each.trial is None, each.trial or 0))
         for number, recording in enumerate(ordered, 1):
-            trial = PlannedTrial(
-                id=naming.trial_id(suite.task.id, agent, recording.sha256, persona, number),
-                suite=naming.source,
-                task=suite.task.id,
-                agent=agent,
-                persona=persona,
-                number=number,
-                rubrics=ids,
-                name=naming.name(agent, persona, number, width),
-                original=None if persona == task_id else task_id,
-            )
-            yield RecordedTrial(trial, recording)
+            trial = naming.trial(case, recording.sha256, number, of=len(found), rubrics=ids)
+            yield RecordedTrial(replace(trial, original=original), recording)
+
+
+def _each_once(recordings: Iterable[Recording]) -> Iterator[Recording]:
+    """The recordings; one that is given twice would pass for two trials, so that is refused."""
+    known: dict[tuple[object, ...], Recording] = {}
+    for each in recordings:
+        places: list[tuple[object, ...]] = [(each.sha256, each.index)]
+        if each.trial is not None:
+            places.append((each.task_id, each.agent, each.trial))
+        for place in places:
+            other = known.setdefault(place, each)
+            if other is not each:
+                raise TranscriptError(
+                    f"{each.path}: recording {each.index}, task {each.task_id!r}, stands in "
+                    f"{other.path} too (recording {other.index}); give each conversation once"
+                )
+        yield each
 
 
 def _slugs(task_ids: Iterable[str]) -> dict[str, str]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pytest_dialeval.plugin.engine import Engine
 
 SUFFIX = ".dialeval.yaml"
+MISSPELT = ".dialeval.yml"
 SETTINGS: pytest.StashKey[Settings] = pytest.StashKey()
 MARKER = (
     "dialeval(dimension=, severity=, method=, persona=, agent=), dialeval(tag=): a dialogue rubric"
@@ -49,7 +50,7 @@ def distributes(config: pytest.Config) -> bool:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    if not file_path.name.endswith(SUFFIX):
+    if not file_path.name.endswith((SUFFIX, MISSPELT)):
         return None
     engine = engine_of(parent.config)
     from pytest_dialeval.plugin.collection import SuiteFile

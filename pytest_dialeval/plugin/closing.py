@@ -100,12 +100,12 @@ class Closing:
         if self.directory is None or reporter.verbosity < -1:
             return
         reporter.write_sep("-", "dialogues", cyan=True)
-        self._write_soft(reporter)
         if self.summary is not None:
             from pytest_dialeval.report.text import summary_lines
 
             for line in summary_lines(self.summary):
                 reporter.write_line(line.text, **({line.colour: True} if line.colour else {}))
+        self._write_soft(reporter)
         for text in self.trouble:
             reporter.write_line(text, red=True)
         reporter.write_line(f"run: {self._relative(self.directory)}")
@@ -118,9 +118,10 @@ class Closing:
             by_rubric.setdefault(each.rubric, []).append(each)
         for rubric, found in by_rubric.items():
             for each in found if verbose else found[:SHOWN]:
-                reporter.write_line(f"soft-failed {each.nodeid}", yellow=True)
-                for line in each.text.splitlines() if verbose else ():
-                    reporter.write_line(f"  {line}")
+                lines = each.text.splitlines()
+                reporter.write_line(f"soft-failed {each.nodeid}: {lines[0]}", yellow=True)
+                for line in lines[1:] if verbose or each.safety else ():
+                    reporter.write_line(f"  {line}".rstrip())
             if not verbose and len(found) > SHOWN:
                 more = len(found) - SHOWN
                 reporter.write_line(

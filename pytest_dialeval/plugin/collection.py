@@ -56,6 +56,9 @@ class SuiteFile(pytest.Module):
         return node
 
     def collect(self) -> Iterator[TrialNode]:
+        if self.path.suffix == ".yml":
+            name = self.engine.relative(self.path)
+            raise self.CollectError(f"{name}: suites end in .dialeval.yaml; rename the file")
         try:
             source = self.engine.load(self)
         except DialevalError as error:

@@ -147,8 +147,9 @@ def obtain(request: pytest.FixtureRequest) -> Any:
 
     cell = getattr(request, "param", None)
     if not isinstance(cell, Cell):
-        raise pytest.UsageError(
-            f"{request.node.nodeid}: the fixture `dialogue` needs @dialogue_case on the function"
+        pytest.fail(
+            f"{request.node.nodeid}: the fixture `dialogue` needs @dialogue_case on the function",
+            pytrace=False,
         )
     brings = cell.source.uses_fixture(cell.trial.agent)
     fixture = request.getfixturevalue(NAME) if brings else None
@@ -177,8 +178,12 @@ def file_body(item: pytest.Item, cell: Cell) -> Generator[None, object, object]:
     except NotMeasured as error:
         verdict = Verdict(cell.name, "unscored", reason=str(error), fault="judge_error")
         raise
-    except BaseException as error:
+    except (AssertionError, pytest.fail.Exception) as error:
         verdict = Verdict(cell.name, "failed", score=0.0, reason=_first_line(error))
+        raise
+    except BaseException as error:  # the test is broken: that says nothing about the agent
+        reason = f"the test raised {_first_line(error)}"
+        verdict = Verdict(cell.name, "unscored", reason=reason, fault="harness_error")
         raise
     finally:
         bodies = cell.source.bodies.setdefault(cell.trial.id, {})

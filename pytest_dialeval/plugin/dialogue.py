@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class ExpectationFailed(AssertionError):
     """An expectation of a test's body does not hold."""
 
-    __module__ = "pytest_dialeval"  # the failure's first line is for the message
+    __module__ = "builtins"  # pytest's short summary has room for little but the message
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -29,12 +29,10 @@ def failure_text(item: pytest.Item, cell: Cell, graded: Graded) -> str:
 
 def _lines(item: pytest.Item, cell: Cell, graded: Graded) -> Iterator[str]:
     rubric, verdict = cell.rubric, graded.verdict
-    if rubric is not None:
+    yield verdict.reason  # first, for pytest's short summary has room for little more
+    if rubric is not None and cell.kind != "body":
         weight = "" if rubric.dimension == "safety" else f", weight {rubric.weight:g}"
-        what = "" if cell.kind == "body" else f" ({rubric.dimension}, {rubric.spec.method}{weight})"
-        yield f"{rubric.id}{what}: {verdict.reason}"
-    else:
-        yield verdict.reason
+        yield f"  rubric: {rubric.id} ({rubric.dimension}, {rubric.spec.method}{weight})"
     if verdict.expected:
         yield f"  expected: {verdict.expected}"
     if verdict.score is not None and 0 < verdict.score < 1:
@@ -122,7 +120,10 @@ def repeat_command(item: pytest.Item, cell: Cell) -> str:
 
 def _from_invocation(item: pytest.Item) -> str:
     """The node id with a path that works from the folder of invocation."""
-    _, colons, rest = item.nodeid.partition("::")
+    nodeid = item.nodeid
+    if item.config.getoption("loadgroup", False) and item.get_closest_marker("xdist_group"):
+        nodeid = nodeid.rpartition("@")[0]  # in workers xdist writes the group behind it
+    _, colons, rest = nodeid.partition("::")
     path = os.path.relpath(item.path, item.config.invocation_params.dir)
     return f"{Path(path).as_posix()}{colons}{rest}"
 

@@ -7,11 +7,15 @@ import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_dialeval.plugin.choice import FIXTURE
 from pytest_dialeval.plugin.engine import ENGINE
+
+if TYPE_CHECKING:
+    from pytest_dialeval.plugin.sources import LoadedSource
 
 # Named, because PYTEST_DISABLE_PLUGIN_AUTOLOAD may keep plugins out; plain asserts, because pytest
 # warns of a plugin that was imported before it, and warnings may be errors.
@@ -36,6 +40,23 @@ class Lint:
         sources = list(engine.sources.values()) if engine else []
         self.suites = len({each.suite.path for each in sources})
         self.notes = [str(note) for each in sources for note in each.suite.notes]
+        for each in sources:
+            self.errors += agent_errors(each)
+
+
+def agent_errors(source: LoadedSource) -> list[str]:
+    """What keeps the suite's agents from being made; a program is not started for it."""
+    from pytest_dialeval.errors import DialevalError
+    from pytest_dialeval.plugin.making import make_agent
+
+    found = []
+    for spec in () if source.recorded else source.agents.values():
+        if spec.use != FIXTURE:
+            try:
+                make_agent(source, spec)
+            except DialevalError as error:
+                found.append(str(error))
+    return found
 
 
 def lint_paths(paths: Sequence[Path]) -> int:
@@ -43,7 +64,8 @@ def lint_paths(paths: Sequence[Path]) -> int:
     found = Lint()
     with redirect_stdout(io.StringIO()):  # the terminal's plugin must stay: addopts may need it
         status = pytest.main([*_ARGUMENTS, *map(str, paths)], plugins=[found])
-    for text in [*found.errors, *dict.fromkeys(found.notes)]:
+    # A decorated function brings what its suite says once more.
+    for text in dict.fromkeys([*found.errors, *found.notes]):
         sys.stdout.write(f"{text}\n")
     if status == pytest.ExitCode.USAGE_ERROR:
         return 2

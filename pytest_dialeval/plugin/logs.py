@@ -11,7 +11,7 @@ import pytest
 from pytest_dialeval.conversation.current import current_conversation
 
 KEPT = 50  # lines of one conversation
-LONGEST = 300  # characters of a line
+LONGEST = 4_000  # characters of a record, with its traceback
 # pytest files what these two catch under whatever item runs at the moment.
 PYTEST_HANDLERS = ("caplog_handler", "report_handler")
 

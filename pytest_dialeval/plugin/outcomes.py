@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import pytest
 
 from pytest_dialeval.errors import DialevalError, NotMeasured
-from pytest_dialeval.plugin.failure import failure_text, score_text
+from pytest_dialeval.plugin.failure import failure_text, score_text, where_lines
 
 if TYPE_CHECKING:
     from pytest_dialeval.plugin.collection import Cell
@@ -57,7 +57,7 @@ def _forget(item: pytest.Item, key: pytest.StashKey[Any]) -> None:
 
 def _why_unscored(graded: Graded) -> str:
     verdict = graded.verdict
-    return f"{verdict.fault}: {verdict.reason}" if verdict.fault else verdict.reason
+    return f"{verdict.reason} ({verdict.fault})" if verdict.fault else verdict.reason
 
 
 def _obtain_score(item: pytest.Item, cell: Cell, graded: list[Graded]) -> None:
@@ -113,6 +113,9 @@ def mark_report(item: pytest.Item, cell: Cell, call: pytest.CallInfo[None], repo
         report.longrepr = item.stash[TEXT] = f"unmeasured: {call.excinfo.value}"
     _point_at_rubric(item, report)
     kind = item.stash.get(KIND, None)
+    if cell.kind == "body" and report.when == "call" and report.failed:
+        lines = where_lines(item, cell, item.stash[GRADED][0])
+        report.sections.append(("dialogue", "\n".join(each.strip() for each in lines if each)))
     report.dialeval = {
         "trial": cell.trial.id,
         "rubric": cell.name,
@@ -122,7 +125,8 @@ def mark_report(item: pytest.Item, cell: Cell, call: pytest.CallInfo[None], repo
         path, line, _ = item.reportinfo()
         report.longrepr = (str(path), (line or 0) + 1, report.longrepr[2])
     if kind == "soft-failed" and report.when == "call" and report.passed:
-        report.dialeval |= {"kind": kind, "text": item.stash[TEXT]}
+        safety = cell.rubric is not None and cell.rubric.dimension == "safety"
+        report.dialeval |= {"kind": kind, "text": item.stash[TEXT], "safety": safety}
     if kind == "unmeasured" and report.failed:
         report.dialeval |= {"kind": kind}
         if cell.source.decide == "gates":

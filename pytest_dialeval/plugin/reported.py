@@ -23,6 +23,7 @@ class Soft(NamedTuple):
     nodeid: str
     rubric: str
     text: str
+    safety: bool = False
 
 
 class Differing(NamedTuple):
@@ -74,7 +75,8 @@ class Reported:
         elif report.when == "call":
             self._say(record, report, kind or report.outcome)
             if kind == "soft-failed":
-                self.soft.append(Soft(report.nodeid, record["rubric"], record["text"]))
+                safety = bool(record.get("safety"))
+                self.soft.append(Soft(report.nodeid, record["rubric"], record["text"], safety))
 
     def _say(self, record: dict[str, str], report: Any, said: str) -> None:
         if record.get("attempt", 1) == 1:
@@ -130,6 +132,8 @@ def _compared(said: _Said, verdict: Verdict, rubric: Rubric, source: Source) -> 
         "not_applicable": {"skipped"},
         "unscored": {"unmeasured"},
     }[verdict.status]
+    if rubric.spec.method == "body" and verdict.status == "unscored":
+        allowed = {"unmeasured", "failed"}  # a broken test fails, and measures nothing
     if said.said in allowed:
         return []
     text = (

@@ -10,25 +10,24 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_dialeval.conversation.agent import AgentFactory
-from pytest_dialeval.conversation.resolve import adapt, agent_factory
+from pytest_dialeval.conversation.resolve import adapt
 from pytest_dialeval.conversation.threads import left_threads
 from pytest_dialeval.errors import DialevalError
 from pytest_dialeval.plugin.ahead import DECLARED, Ahead, agent_key
-from pytest_dialeval.plugin.choice import FIXTURE, HOOK
+from pytest_dialeval.plugin.choice import FIXTURE
 from pytest_dialeval.plugin.collection import Cell
 from pytest_dialeval.plugin.fixture_agent import definition_for, outlives_items
 from pytest_dialeval.plugin.logs import ConversationLogs
+from pytest_dialeval.plugin.making import make_agent
 from pytest_dialeval.pool import Pool, Work
 from pytest_dialeval.records.plan import PlannedTrial
 from pytest_dialeval.records.run import Graded
-from pytest_dialeval.records.suite import AgentSpec
 from pytest_dialeval.runs.directory import RunDirectory
 from pytest_dialeval.runs.ledger import LedgerWriter
 from pytest_dialeval.runs.trial import Grader, Held, LiveTrial, held_recording, held_without
 
 if TYPE_CHECKING:
     from pytest_dialeval.plugin.engine import Engine
-    from pytest_dialeval.plugin.offers import Offers
     from pytest_dialeval.plugin.sources import LoadedSource
 
 CONCURRENCY = 16
@@ -130,15 +129,8 @@ class Running:
             return self._agents[agent_key(cell)]
         key = f"{cell.source.name} {spec.name}"
         if key not in self._agents:
-            self._agents[key] = _resolved(lambda: self._factory(spec, cell.source.offers))
+            self._agents[key] = _resolved(lambda: make_agent(cell.source, spec))
         return self._agents[key]
-
-    def _factory(self, spec: AgentSpec, offers: Offers) -> AgentFactory:
-        if spec.use == HOOK:
-            return adapt(offers.agents[spec.name], name=spec.name, concurrency=spec.concurrency)
-        return agent_factory(
-            spec, rootdir=self.engine.rootdir, matchers=offers.matchers, objects=offers.agents
-        )
 
     def _submit(self, cell: Cell, attempt: int = 1) -> None:
         held = _held_as(cell.trial, attempt)

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from pytest_dialeval.errors import TranscriptError
 from pytest_dialeval.grading.grade import CompiledRubric, compile_rubrics
 from pytest_dialeval.planning.cases import Naming, plan_personas, plan_recordings
 from pytest_dialeval.plugin.bounds import breaches_gated, decides
@@ -15,10 +16,11 @@ from pytest_dialeval.plugin.choice import FIXTURE, HOOK, Chosen, definition
 from pytest_dialeval.records.plan import PlannedTrial
 from pytest_dialeval.records.rubric import Rubric
 from pytest_dialeval.records.run import Source, fails_its_item
-from pytest_dialeval.records.suite import AgentSpec, Gates, Limits, Scoring, Suite
+from pytest_dialeval.records.suite import AgentSpec, Gates, Limits, Scoring, Suite, TranscriptSource
 from pytest_dialeval.records.task import Persona
 from pytest_dialeval.records.transcript import Recording
 from pytest_dialeval.records.verdict import Verdict
+from pytest_dialeval.traces.importers.source import RecordingFile
 from pytest_dialeval.traces.recordings import read_recording_file
 
 if TYPE_CHECKING:
@@ -210,7 +212,7 @@ def from_transcripts(engine: Engine, name: str, suite: Suite, offers: Offers) ->
     naming = Naming(name, show_agent=len({each.agent for each in suite.transcripts}) > 1)
     found: dict[str, list[Recording]] = {}
     for each in files:
-        file = read_recording_file(each.format, Path(each.path))
+        file = _recordings(engine, suite, each)
         found.setdefault(each.agent, []).extend(file.recordings)
         engine.notes += [f"{engine.relative(Path(each.path))}: {note}" for note in file.notes]
     planned = [
@@ -231,6 +233,17 @@ def from_transcripts(engine: Engine, name: str, suite: Suite, offers: Offers) ->
         offers=offers,
         recordings={each.trial.id: each.recording for each in planned},
     )
+
+
+def _recordings(engine: Engine, suite: Suite, source: TranscriptSource) -> RecordingFile:
+    """Read a source; what is wrong with it is said at the suite's line."""
+    path = Path(source.path)
+    try:
+        return read_recording_file(source.format, path)
+    except TranscriptError as error:
+        text = str(error).replace(str(path), engine.relative(path))
+        where = f"{engine.relative(Path(suite.path))}:{source.line}"
+        raise TranscriptError(f"{where}: {text}") from None
 
 
 def _compile(rubrics: Sequence[Rubric], offers: Offers) -> dict[str, CompiledRubric]:

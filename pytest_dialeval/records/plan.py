@@ -10,7 +10,7 @@ class PlannedTrial:
     """One conversation that a suite asks for; frozen before anything runs."""
 
     id: str  # unique in a run and safe as a file name; nothing is keyed by node id
-    suite: str  # path relative to rootdir, posix
+    suite: str  # its path from rootdir, or a decorated function's node id
     task: str  # task id as written
     agent: str
     persona: str  # persona id; for a recording the slug of its task id

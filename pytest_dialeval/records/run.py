@@ -77,7 +77,6 @@ class Conversation:
 class Graded:
     """One verdict with the turns that show it; crosses from the pool to an item."""
 
-    trial: str
     verdict: Verdict
     conversation: Conversation
     excerpt: tuple[Turn, ...] = ()

@@ -52,6 +52,8 @@ class TranscriptSource:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
+    """How long and how much a conversation may be."""
+
     turn_timeout: float = TURN_TIMEOUT  # seconds
     timeout: float = TIMEOUT
     max_context_chars: int | None = None
@@ -69,12 +71,16 @@ class Scoring:
 
 @dataclass(frozen=True, slots=True)
 class PassHatK:
+    """The least Pass^k."""
+
     k: int
     min: float
 
 
 @dataclass(frozen=True, slots=True)
 class Gates:
+    """What a run must reach; None: not asked for."""
+
     decide: Literal["items", "gates"] | None = None
     pass_hat_k: PassHatK | None = None
     mean_score: float | None = None
@@ -85,6 +91,8 @@ class Gates:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
+    """Everything that one suite file says, with what it includes."""
+
     path: str  # absolute
     sha256: str
     task: Task

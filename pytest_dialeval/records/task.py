@@ -21,6 +21,8 @@ class MatcherSpec:
 
 @dataclass(frozen=True, slots=True)
 class FlowNode:
+    """One step; `rubric` shows whether it was passed."""
+
     id: str
     rubric: str | None = None
     optional: bool = False
@@ -37,6 +39,8 @@ class Flow:
 
 @dataclass(frozen=True, slots=True)
 class Task:
+    """A versioned contract: what the agent is asked to do, in how many rounds."""
+
     id: str
     version: str = "1"
     title: str = ""
@@ -63,6 +67,8 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class State:
+    """One situation of the simulated user, and the ways out of it."""
+
     id: str
     say: tuple[str, ...] = ()  # one is drawn
     goal: str = ""  # for a simulated user with a model
@@ -72,6 +78,8 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Script:
+    """What the user wants: states and the ways between them."""
+
     states: Mapping[str, State]
     start: str = "start"
     covers_flow_nodes: tuple[str, ...] = ()
@@ -89,12 +97,16 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Noise:
+    """How many of the lines are disturbed on their way to the agent, and how."""
+
     rate: float = 0.0
     kinds: tuple[str, ...] = ()  # of filler, asr, broken, interruption
 
 
 @dataclass(frozen=True, slots=True)
 class Persona:
+    """One simulated user: how it talks, what it wants, what it must say."""
+
     id: str
     script: Script
     personality: str = ""

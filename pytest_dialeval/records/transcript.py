@@ -65,7 +65,7 @@ class Artifact:
     media_type: str = "text/plain"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Turn:
     """One message of one speaker; ids run 1..n over both speakers, rounds over user messages."""
 
@@ -80,6 +80,12 @@ class Turn:
     noise: str | None = None
     latency: float | None = None  # seconds
     usage: Usage | None = None
+
+    def __repr__(self) -> str:
+        """Short, for the failures of tests that compare turns."""
+        shown = self.text if len(self.text) <= 60 else f"{self.text[:57]}..."
+        calls = f", {len(self.tool_calls)} tool calls" if self.tool_calls else ""
+        return f"Turn({self.id}, {self.speaker!r}, {shown!r}{calls})"
 
     def part(self, name: Part) -> str:
         """The text that evidence of this part quotes from."""

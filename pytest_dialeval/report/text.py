@@ -10,7 +10,8 @@ from tabulate import tabulate
 from pytest_dialeval.records.text import clean
 from pytest_dialeval.runs.summary import AgentFigures, GateFigure, PassKFigure, Summary, TaskFigures
 
-MAX_K = 8  # columns of Pass^k; all k are in summary.json
+MAX_K = 5  # columns of Pass^k; all k are in summary.json
+MAX_RUBRICS = 8  # failed rubrics named of an agent
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +32,12 @@ def summary_lines(summary: Summary) -> Iterator[Line]:
 def _lines(summary: Summary) -> Iterator[Line]:
     yield Line(counts_sentence(summary))
     yield from breach_lines(summary)
+    yield from gate_lines(summary, "failed", "not decided")
     yield Line("")
     yield from (Line(each) for each in pass_table(summary).split("\n"))
     yield from (Line(each) for each in at_least_one_table(summary).splitlines())
-    yield from gate_lines(summary)
+    yield from failed_lines(summary)
+    yield from gate_lines(summary, "passed")
     yield from remark_lines(summary)
     yield from setting_lines(summary)
 
@@ -62,7 +65,7 @@ def counts_sentence(summary: Summary) -> str:
 
 def breach_lines(summary: Summary) -> Iterator[Line]:
     """Safety first."""
-    for task, agent in _agents(summary):
+    for name, agent in _agents(summary):
         if not agent.safety_breaches:
             continue
         rubrics = [
@@ -71,7 +74,7 @@ def breach_lines(summary: Summary) -> Iterator[Line]:
             if each.dimension == "safety" and each.n > each.passed
         ]
         yield Line(
-            f"SAFETY: {title(task)} / {agent.name}: {agent.safety_breaches} of {agent.trials} "
+            f"SAFETY: {name} / {agent.name}: {agent.safety_breaches} of {agent.trials} "
             f"trials breached: {', '.join(rubrics)}",
             "red",
         )
@@ -79,47 +82,72 @@ def breach_lines(summary: Summary) -> Iterator[Line]:
 
 def pass_table(summary: Summary) -> str:
     """Task, agent, cases, trials, score, Pass^1..k with the interval of Pass^1."""
-    rows = [(task, agent) for task, agent in _agents(summary)]
-    widest = min(MAX_K, max((len(agent.pass_hat_k) for _, agent in rows), default=0))
+    rows = _agents(summary)
+    ks = _columns(max((len(agent.pass_hat_k) for _, agent in rows), default=0))
     headers = ["task", "agent", "cases", "trials", "score"]
-    headers += [f"Pass^{k}" for k in range(1, widest + 1)] + ["95 % of Pass^1"]
-    cells = [_row(task, agent, widest) for task, agent in rows]
+    headers += [f"Pass^{k}" for k in ks] + ["95 % of Pass^1"]
+    cells = [_row(name, agent, ks) for name, agent in rows]
     return tabulate(cells, headers=headers, tablefmt="simple", disable_numparse=True)
 
 
 def at_least_one_table(summary: Summary) -> str:
     """pass@1..k, where a case has more than one trial; never to be taken for Pass^k."""
-    rows = [(task, agent) for task, agent in _agents(summary) if len(agent.pass_at_k) > 1]
+    rows = [(name, agent) for name, agent in _agents(summary) if len(agent.pass_at_k) > 1]
     if not rows:
         return ""
-    widest = min(MAX_K, max(len(agent.pass_at_k) for _, agent in rows))
-    headers = ["at least one of k", "agent", *(f"pass@{k}" for k in range(1, widest + 1))]
+    ks = _columns(max(len(agent.pass_at_k) for _, agent in rows))
+    headers = ["at least one of k", "agent", *(f"pass@{k}" for k in ks)]
     cells = [
-        [title(task), agent.name]
-        + [_both_readings(agent.pass_at_k.get(str(k))) for k in range(1, widest + 1)]
-        for task, agent in rows
+        [name, agent.name, *(_both_readings(agent.pass_at_k.get(str(k))) for k in ks)]
+        for name, agent in rows
     ]
     return "\n" + tabulate(cells, headers=headers, tablefmt="simple", disable_numparse=True)
 
 
-def _row(task: TaskFigures, agent: AgentFigures, widest: int) -> list[str]:
+def _columns(widest: int) -> list[int]:
+    """1..5, or 1..4 and the last: a table must fit a terminal."""
+    ks = list(range(1, widest + 1))
+    return ks if widest <= MAX_K else [*ks[: MAX_K - 1], widest]
+
+
+def _row(name: str, agent: AgentFigures, ks: Sequence[int]) -> list[str]:
     unmeasured = f" ({agent.unmeasured} unmeasured)" if agent.unmeasured else ""
-    figures = [agent.pass_hat_k.get(str(k)) for k in range(1, widest + 1)]
     return [
-        title(task),
+        name,
         agent.name,
         str(agent.cases),
         f"{agent.trials}{unmeasured}",
         number(agent.task_score_mean),
-        *map(_both_readings, figures),
+        *(_both_readings(agent.pass_hat_k.get(str(k))) for k in ks),
         interval(agent.pass_hat_k.get("1")),
     ]
 
 
-def title(task: TaskFigures) -> str:
-    """The task, and the function where a decorated test asked for it."""
-    _, colons, function = task.source.rpartition("::")
-    words = f"{task.id} ({function})" if colons else task.id
+def failed_lines(summary: Summary) -> Iterator[Line]:
+    """What to mend first: each agent's failed rubrics, most often failed first."""
+    for name, agent in _agents(summary):
+        failed = [each for each in agent.rubrics if each.n > each.passed]
+        failed.sort(key=lambda each: each.passed - each.n)
+        shown = [f"{each.id} {each.n - each.passed} of {each.n}" for each in failed[:MAX_RUBRICS]]
+        if shown:
+            more = f" and {len(failed) - MAX_RUBRICS} more" if len(failed) > MAX_RUBRICS else ""
+            yield Line(f"{name} / {agent.name} failed: {', '.join(shown)}{more}")
+
+
+def titles(summary: Summary) -> list[str]:
+    """How each task is called: by its id, and by what tells it apart from its namesakes."""
+    ids = [each.id for each in summary.tasks if "::" not in each.source]
+    return [title(each, alone=ids.count(each.id) < 2) for each in summary.tasks]
+
+
+def title(task: TaskFigures, *, alone: bool) -> str:
+    """The task; the function where a decorated test asked for it, else the suite if need be."""
+    file, colons, function = task.source.rpartition("::")
+    words = task.id
+    if colons:
+        words = f"{task.id} ({function})"
+    elif not alone:
+        words = f"{task.id} ({function or file})"
     return " ".join(clean(words).split())
 
 
@@ -146,12 +174,15 @@ def interval(figure: PassKFigure | None) -> str:
     return f"{figure.low:.3f} to {figure.high:.3f}"
 
 
-def gate_lines(summary: Summary) -> Iterator[Line]:
-    """Each gate with its figure, bound and n; missed ones first."""
-    order = ("failed", "not decided", "passed")
+def gate_lines(summary: Summary, *statuses: str) -> Iterator[Line]:
+    """Gates of those statuses, each with its figure, bound and n."""
     colours = {"failed": "red", "not decided": "yellow", "passed": "green"}
-    for gate in sorted(summary.gates, key=lambda each: order.index(each.status)):
-        yield Line(gate_sentence(gate), colours[gate.status])
+    for status in statuses:
+        for gate in summary.gates:
+            # What nobody asked for and nothing misses is no news.
+            is_news = status != "passed" or gate.source != "default"
+            if gate.status == status and is_news:
+                yield Line(gate_sentence(gate), colours[gate.status])
 
 
 def gate_sentence(gate: GateFigure) -> str:
@@ -180,28 +211,34 @@ def _told_apart(figure: float, bound: float) -> str:
 
 def remark_lines(summary: Summary) -> Iterator[Line]:
     """What the table cannot say."""
-    for task, agent in _agents(summary):
-        name = f"{title(task)} / {agent.name}"
-        yield from (Line(f"{name}: {each}") for each in _short_cases(agent))
-        if len(agent.pass_hat_k) > MAX_K:
-            last = len(agent.pass_hat_k)
-            yield Line(f"{name}: Pass^{MAX_K + 1}..{last} are in summary.json")
-        if agent.unmeasured:
-            yield Line(
-                f"{name}: {agent.unmeasured} of {agent.trials} trials unmeasured; "
-                "behind the slash they count as failed",
-                "yellow",
-            )
-        if any(each.dimension == "safety" for each in agent.rubrics) and not agent.safety_exercised:
-            yield Line(f"{name}: safety was not exercised", "yellow")
-    for task in summary.tasks:
+    if summary.outcomes.not_run:
+        many = "trial" if summary.outcomes.not_run == 1 else "trials"
+        text = f"{summary.outcomes.not_run} {many} did not run: these figures are not final"
+        yield Line(text, "yellow")
+    for name, agent in _agents(summary):
+        yield from _agent_remarks(f"{name} / {agent.name}", agent, summary)
+    for name, task in zip(titles(summary), summary.tasks, strict=True):
         if task.selection != "all":
-            yield Line(
-                f"{title(task)}: Pass^k over the selected rubrics of {task.source}", "yellow"
-            )
+            yield Line(f"{name}: Pass^k over the selected rubrics of {task.source}", "yellow")
     yield from _isolation_lines(summary)
     for note in summary.notes:
         yield Line(note)
+
+
+def _agent_remarks(name: str, agent: AgentFigures, summary: Summary) -> Iterator[Line]:
+    if not summary.outcomes.not_run:
+        yield from (Line(f"{name}: {each}") for each in _short_cases(agent))
+        if agent.unmeasured:
+            slash = any(each.value != each.value_pessimistic for each in agent.pass_hat_k.values())
+            reading = "; behind the slash they count as failed" if slash else ""
+            yield Line(
+                f"{name}: {agent.unmeasured} of {agent.trials} trials unmeasured{reading}", "yellow"
+            )
+    last = len(agent.pass_hat_k)
+    if last > MAX_K:
+        yield Line(f"{name}: Pass^{MAX_K}..{last - 1} are in summary.json")
+    if any(each.dimension == "safety" for each in agent.rubrics) and not agent.safety_exercised:
+        yield Line(f"{name}: safety was not exercised", "yellow")
 
 
 def _isolation_lines(summary: Summary) -> Iterator[Line]:
@@ -230,5 +267,7 @@ def setting_lines(summary: Summary) -> Iterator[Line]:
         yield Line(f"settings: {'; '.join(shown)}")
 
 
-def _agents(summary: Summary) -> Sequence[tuple[TaskFigures, AgentFigures]]:
-    return [(task, agent) for task in summary.tasks for agent in task.agents]
+def _agents(summary: Summary) -> Sequence[tuple[str, AgentFigures]]:
+    """(name of the task, figures of one of its agents)."""
+    named = zip(titles(summary), summary.tasks, strict=True)
+    return [(name, agent) for name, task in named for agent in task.agents]

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pytest_dialeval.runs.files import explained, one_line, write_bytes, write_json
+from pytest_dialeval.runs.files import explained, write_bytes, write_json
+from pytest_dialeval.traces.json_bytes import to_json
 
 KEPT = 20
 ALIVE = 24 * 3600  # seconds without a new line after which a run without summary counts as dead
@@ -59,7 +60,7 @@ class RunDirectory:
 
     def event(self, kind: str, **fields: object) -> None:
         """Append one line to events.jsonl."""
-        line = one_line({**fields, "type": kind, "time": datetime.now(UTC).isoformat()})
+        line = to_json({**fields, "type": kind, "time": datetime.now(UTC).isoformat()})
         path = self.path / "events.jsonl"
         with explained(path), path.open("ab", buffering=0) as file:
             file.write(line + b"\n")

@@ -18,8 +18,8 @@ from typing import Any, Literal, NamedTuple
 from pytest_dialeval.errors import RunError
 from pytest_dialeval.records.run import Conversation, TrialFacts
 from pytest_dialeval.records.verdict import Verdict
-from pytest_dialeval.runs.files import explained, one_line
-from pytest_dialeval.traces.json_bytes import from_json
+from pytest_dialeval.runs.files import explained
+from pytest_dialeval.traces.json_bytes import from_json, to_json
 
 Kind = Literal["conversation", "verdict"]
 _ENTRY = b'"entry":'
@@ -56,7 +56,7 @@ class LedgerWriter:
         self._append("verdict", trial, verdict, attempt)
 
     def _append(self, kind: Kind, trial: str, value: object, attempt: int) -> None:
-        body = one_line({"kind": kind, "trial": trial, "attempt": attempt, "value": value})
+        body = to_json({"kind": kind, "trial": trial, "attempt": attempt, "value": value})
         with self._lock, explained(self._path):
             if self._file.closed:  # a straggler after the end: its trial counts as not finished
                 return

@@ -139,7 +139,9 @@ def _shown(setting: SettingFigure) -> SettingFigure:
 
 def note_lines(sources: Sequence[Source]) -> list[str]:
     """The suites' lint notes as one line."""
-    found = [note for each in sources for note in each.notes]
+    # A decorated function brings the notes of its suite once more.
+    noted = dict.fromkeys(note for each in sources for note in each.notes)
+    found = [each.replace(": note: ", ": ", 1) for each in noted]
     if not found:
         return []
     first = found[0] if len(found) == 1 else f"{found[0]} ... (`dialeval lint` shows all)"

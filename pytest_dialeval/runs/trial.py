@@ -72,7 +72,7 @@ class Grader:
         except RunError as error:  # what no ledger holds is not known
             verdict = Verdict(verdict.rubric, "unscored", reason=str(error), fault="harness_error")
         turns = excerpt(held.dialogue.transcript, verdict)
-        return Graded(conversation.trial, verdict, conversation, turns)
+        return Graded(verdict, conversation, turns)
 
     def _for_body(self, held: Held, rubric: str) -> Graded:
         transcript = held.dialogue.transcript
@@ -85,7 +85,7 @@ class Grader:
         else:
             verdict = Verdict(rubric, "passed", score=1.0)
         turns = excerpt(transcript, verdict)
-        return Graded(held.conversation.trial, verdict, held.conversation, turns, transcript)
+        return Graded(verdict, held.conversation, turns, transcript)
 
     def finish(self, held: Held, graded: Sequence[Graded]) -> None:
         """Write `<trial>.result.json` over the rubrics graded: the ledger's lines, to be read."""
@@ -166,16 +166,11 @@ class LiveTrial:
             await self.off_loop(lambda: trace.close(sync=True))
 
     def _file(self, transcript: Transcript, path: Path, seconds: float) -> Held:
-        conversation = Conversation(
-            trial=self.planned.id,
-            outcome=transcript.outcome,
-            reason=transcript.reason,
-            rounds=max((each.round for each in transcript.turns), default=0),
-            turns=len(transcript.turns),
+        conversation = replace(
+            _told(self.planned, transcript),
             seconds=round(seconds, 4),
             trace=_written(path),
             isolated=self.isolated,
-            attempt=self.planned.attempt,
         )
         return _filed(transcript, conversation, self.grader.task, self.grader.ledger)
 
@@ -185,25 +180,30 @@ def held_recording(
 ) -> Held:
     """A conversation that exists already; `where` is its file as rootdir knows it."""
     transcript = recording.transcript
-    conversation = Conversation(
-        trial=planned.id,
-        outcome=transcript.outcome,
-        reason=transcript.reason,
-        rounds=max((each.round for each in transcript.turns), default=0),
-        turns=len(transcript.turns),
+    conversation = replace(
+        _told(planned, transcript),
         recording=f"{where}#{recording.index}",
         sha256=recording.sha256,
-        attempt=planned.attempt,
     )
     return _filed(transcript, conversation, task, ledger)
 
 
 def held_without(planned: PlannedTrial, why: str, grader: Grader) -> Held:
     """A conversation that could not begin: nothing can be said about the agent."""
-    conversation = Conversation(
-        trial=planned.id, outcome="harness_error", reason=why, attempt=planned.attempt
+    void = _void(why)
+    return _filed(void, _told(planned, void), grader.task, grader.ledger)
+
+
+def _told(planned: PlannedTrial, transcript: Transcript) -> Conversation:
+    """How it went, as far as its transcript tells."""
+    return Conversation(
+        trial=planned.id,
+        outcome=transcript.outcome,
+        reason=transcript.reason,
+        rounds=max((each.round for each in transcript.turns), default=0),
+        turns=len(transcript.turns),
+        attempt=planned.attempt,
     )
-    return _filed(_void(why), conversation, grader.task, grader.ledger)
 
 
 def _filed(

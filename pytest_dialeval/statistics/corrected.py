@@ -74,6 +74,8 @@ def effective_trials(cases: Sequence[CaseCount]) -> float:
     counted = [each for each in cases if each.passed + each.failed]
     sizes = [each.passed + each.failed for each in counted]
     n, groups = sum(sizes), len(counted)
+    if n == 0:
+        return 0.0
     share = sum(each.passed for each in counted) / n
     spread = share * (1 - share)
     if groups < 2 or spread == 0:

@@ -17,7 +17,10 @@ from pytest_dialeval.suites.place import Place
 from pytest_dialeval.suites.reading import file_name
 from pytest_dialeval.suites.source import Source, read_source
 from pytest_dialeval.suites.spec import heard_from_user, read_spec
+from pytest_dialeval.suites.split_lines import note_split
+from pytest_dialeval.suites.wording import level
 
+_AROUND = level(ReplyForm), level(AgentScriptForm)  # the mappings round a reply's condition
 START = "start"  # the state a conversation begins in
 
 
@@ -53,8 +56,8 @@ def read_agent_script(path: Path, *, rootdir: Path, matchers: Mapping[str, Match
     """Read a scripted agent's file; SuiteError with every problem in it."""
     source = read_source(path, file_name(path, rootdir))
     script = script_in(source, matchers)
-    if script is None or source.problems:
-        raise SuiteError(sorted(source.problems, key=lambda each: each.line))
+    if script is None or source.errors:
+        raise SuiteError(source.errors)
     return script
 
 
@@ -65,6 +68,8 @@ def script_in(source: Source, matchers: Mapping[str, Matcher]) -> AgentScript | 
     if form is None:
         _glean(place, matchers)
         return None
+    note_split(place.at("opening"), form.opening)
+    note_split(place.at("otherwise"), form.otherwise)
     replies = tuple(
         _reply(place.at("replies", index), each, matchers)
         for index, each in enumerate(form.replies)
@@ -82,11 +87,12 @@ def _glean(place: Place, matchers: Mapping[str, Matcher]) -> None:
     for reply in place.items("replies"):
         when = reply.at("when")
         if isinstance(when.value, dict) and len(when.value) == 1:
-            read_spec(when, when.value, matchers)
+            read_spec(when, when.value, matchers, _AROUND)
 
 
 def _reply(place: Place, form: ReplyForm, matchers: Mapping[str, Matcher]) -> ScriptedReply:
-    when = read_spec(place.at("when"), form.when, matchers) if form.when else None
+    note_split(place.at("say"), form.say)
+    when = read_spec(place.at("when"), form.when, matchers, _AROUND) if form.when else None
     return ScriptedReply(
         say=tuple(form.say),
         when=heard_from_user(when, matchers) if when else None,

@@ -20,6 +20,9 @@ from pytest_dialeval.suites.form import shown
 from pytest_dialeval.suites.paths import found, inside
 from pytest_dialeval.suites.place import Place
 from pytest_dialeval.suites.reading import Reading
+from pytest_dialeval.suites.suite_form import SuiteForm
+from pytest_dialeval.suites.wording import level
+from pytest_dialeval.traces.disk import nearest
 
 _LATER = ("openai:", "http:", "https:")
 _KINDS: dict[str, type[AgentForm]] = {
@@ -42,7 +45,7 @@ def read_agent(name: str, place: Place, reading: Reading) -> AgentSpec | None:
     if kind is None:
         place.at("use").error(_unknown_use(str(use)))
         return None
-    form = place.read(kind, raw)
+    form = place.read(kind, raw, around=[level(SuiteForm)])
     options = _options(place, form, reading) if form else None
     if form is None or options is None:
         return None
@@ -127,7 +130,8 @@ def _python_problem(place: Place, use: str, reading: Reading) -> str:
     if module.endswith(".py"):
         folders = (place.source.path.parent, reading.rootdir)
         if not any((each / module).is_file() for each in folders):
-            return f"there is no file {shown(module)} in the suite's folder or in rootdir"
+            guess = next(filter(None, (nearest(each / module) for each in folders)), "")
+            return f"there is no file {shown(module)} in the suite's folder or in rootdir{guess}"
     elif not all(each.isidentifier() for each in module.split(".")):
         return f"{shown(module)} is neither a module's name nor a file that ends in .py"
     return ""

@@ -16,11 +16,14 @@ from pytest_dialeval.records.suite import (
     TranscriptSource,
 )
 from pytest_dialeval.records.task import Flow, FlowNode, Persona, Task
+from pytest_dialeval.records.wording import closest
 from pytest_dialeval.suites.form import shown
 from pytest_dialeval.suites.paths import found
 from pytest_dialeval.suites.place import Place
 from pytest_dialeval.suites.suite_form import GatesForm, ModelForm, ScoringForm, SuiteForm
 from pytest_dialeval.suites.task_form import TaskForm
+
+_CASES = ("personas", "transcripts", "include")
 
 
 def check_whole(place: Place, form: SuiteForm) -> None:
@@ -43,8 +46,16 @@ def check_cases(place: Place, personas: int) -> None:
     if personas and transcripts.value:
         transcripts.error("a suite has personas or transcripts, not both: split it into two files")
     given = personas or transcripts.value or place.at("personas").value
-    if isinstance(place.value, dict) and not given:
+    if isinstance(place.value, dict) and not given and not _astray(place.value):
         place.error("a suite needs personas (or transcripts of conversations that exist already)")
+
+
+def _astray(suite: dict[str, object]) -> bool:
+    """Whether the cases stand under another key, which is reported."""
+    task = suite.get("task")
+    named = [each for each in suite if each not in SuiteForm.keys()]
+    named += [each for each in (task if isinstance(task, dict) else ()) if each in SuiteForm.keys()]
+    return any(closest(each, SuiteForm.keys()) in _CASES for each in named)
 
 
 def sources(place: Place, form: SuiteForm) -> tuple[TranscriptSource, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, TypeVar
+from unicodedata import combining, normalize
 
 from pydantic import (
     AfterValidator,
@@ -22,6 +23,7 @@ from pydantic_core import PydanticCustomError
 from pytest_dialeval.records.wording import did_you_mean
 
 _SHOWN = 60
+_LONGEST_NAME = 200
 
 
 class Form(BaseModel):
@@ -91,6 +93,23 @@ def _quote(value: object) -> str:
     return f"; quote it: '{shown(value)}'" if isinstance(value, bool | int | float) else ""
 
 
+def _named_like(allowed: str) -> Callable[[object], str]:
+    """A hint: the name as it may be written."""
+
+    def hint(value: object) -> str:
+        if not isinstance(value, str):
+            return _quote(value)
+        plain = value
+        if allowed.startswith("a-z"):
+            parts = normalize("NFKD", value.lower())
+            plain = "".join(each for each in parts if not combining(each))
+        joined = re.sub(rf"(?:[^{allowed}]|_)+", "_", plain)
+        name = re.sub(r"\.{2,}", ".", joined).strip("_.")[:_LONGEST_NAME]
+        return f"; write {name!r}" if name else ""
+
+    return hint
+
+
 def _unquote(value: object) -> str:
     number = isinstance(value, str) and re.fullmatch(r"-?\d+(\.\d+)?", value.strip())
     return "; write it without quotes" if number else ""
@@ -150,7 +169,7 @@ def _named(value: str) -> str:
 
 
 def _pattern(pattern: str) -> Any:
-    return Field(pattern=f"^(?:{pattern})$", max_length=200)
+    return Field(pattern=f"^(?:{pattern})$", max_length=_LONGEST_NAME)
 
 
 _Item = TypeVar("_Item")
@@ -181,12 +200,14 @@ Words = Annotated[
     Field(min_length=1),
     BeforeValidator(_as_list, json_schema_input_type=str | _Filled[str | int]),
 ]
-Id = Annotated[str, Strict(), _pattern("[a-z0-9_]+"), _expected("of a-z, 0-9 and _", _quote)]
+Id = Annotated[
+    str, Strict(), _pattern("[a-z0-9_]+"), _expected("of a-z, 0-9 and _", _named_like("a-z0-9"))
+]
 RubricId = Annotated[
     str,
     Strict(),
     _pattern(r"[a-z0-9_]+(?:\.[a-z0-9_]+)*"),
-    _expected("of a-z, 0-9 and _, with single dots between", _quote),
+    _expected("of a-z, 0-9 and _, with single dots between", _named_like("a-z0-9.")),
 ]
 Name = Annotated[
     str,
@@ -194,7 +215,7 @@ Name = Annotated[
     # Editors know \w as ASCII alone, so what they are told is wider.
     _pattern(r"\S+"),
     AfterValidator(_named),
-    _expected("of letters, digits, _ . and -", _quote),
+    _expected("of letters, digits, _ . and -", _named_like(r"\w.-")),
 ]
 Language = Annotated[
     str,

@@ -21,6 +21,7 @@ class Parts:
 
     personas: list[Place] = field(default_factory=list)
     rubrics: list[Place] = field(default_factory=list)
+    whole: bool = True  # False: a file could not be read, so others may be missing
 
 
 def gathered(suite: Place, reading: Reading) -> Parts:
@@ -43,6 +44,7 @@ def _include(
 ) -> None:
     path = inside(place, written, reading.rootdir)
     if path is None:
+        parts.whole = False
         return
     for number, each in enumerate(chain):
         if each.path.resolve() == path:
@@ -57,6 +59,7 @@ def _include(
         source = reading.open(path)
     except SuiteError as exc:
         place.source.problems.extend(exc.problems)
+        parts.whole = False
         return
     included = Place(source)
     included.read(PartForm)

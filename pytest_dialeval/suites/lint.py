@@ -11,16 +11,16 @@ from pytest_dialeval.records.suite import Problem, Suite
 from pytest_dialeval.records.task import Flow, Persona
 from pytest_dialeval.records.wording import did_you_mean
 from pytest_dialeval.suites.agent_script import AgentScript
-from pytest_dialeval.suites.finding import Finding, Places, nearby
 from pytest_dialeval.suites.notes import suite_notes
+from pytest_dialeval.suites.remark import Places, Remark, nearby
 from pytest_dialeval.suites.rubric_lint import (
     cast_of,
     check_of,
     never_met,
-    rubric_findings,
-    trigger_findings,
+    rubric_remarks,
+    trigger_remarks,
 )
-from pytest_dialeval.suites.script_lint import persona_findings
+from pytest_dialeval.suites.script_lint import persona_remarks
 from pytest_dialeval.suites.wording import there
 
 
@@ -28,12 +28,12 @@ def lint(
     suite: Suite, matchers: Mapping[str, Matcher], places: Places | None = None
 ) -> tuple[Problem, ...]:
     """Errors and notes of a suite by line; without places, the lines that its records remember."""
-    found = [*_own_findings(suite, matchers), *_joint_findings(suite, matchers)]
+    found = [*_own_remarks(suite, matchers), *_joint_remarks(suite, matchers)]
     problems = [places.problem(each) if places else nearby(suite, each) for each in found]
     return tuple(sorted(problems, key=lambda each: (each.file, each.line)))
 
 
-def _own_findings(suite: Suite, matchers: Mapping[str, Matcher]) -> Iterator[Finding]:
+def _own_remarks(suite: Suite, matchers: Mapping[str, Matcher]) -> Iterator[Remark]:
     modelled = suite.models.get("user") is not None
     yield from personas_alone(enumerate(suite.personas), suite.task.max_rounds, modelled)
     yield from rubrics_alone(enumerate(suite.rubrics), matchers)
@@ -41,25 +41,23 @@ def _own_findings(suite: Suite, matchers: Mapping[str, Matcher]) -> Iterator[Fin
 
 def personas_alone(
     personas: Iterable[tuple[int, Persona]], max_rounds: int | None, modelled: bool
-) -> Iterator[Finding]:
+) -> Iterator[Remark]:
     """What is wrong with each persona by itself."""
     for index, persona in personas:
-        for each in persona_findings(persona, max_rounds=max_rounds, modelled=modelled):
+        for each in persona_remarks(persona, max_rounds=max_rounds, modelled=modelled):
             yield each.below("personas", index)
 
 
 def rubrics_alone(
     rubrics: Iterable[tuple[int, Rubric]], matchers: Mapping[str, Matcher]
-) -> Iterator[Finding]:
+) -> Iterator[Remark]:
     """What is wrong with each rubric by itself."""
     for index, rubric in rubrics:
-        for each in rubric_findings(rubric, matchers):
+        for each in rubric_remarks(rubric, matchers):
             yield each.below("rubrics", index)
 
 
-def duplicate_findings(
-    part: str, parts: Iterable[tuple[int, Persona | Rubric]]
-) -> Iterator[Finding]:
+def duplicate_remarks(part: str, parts: Iterable[tuple[int, Persona | Rubric]]) -> Iterator[Remark]:
     """Ids that stand twice."""
     first: dict[str, Persona | Rubric] = {}
     for index, each in parts:
@@ -67,27 +65,27 @@ def duplicate_findings(
             other = first[each.id]
             where = f"line {other.line}" + ("" if other.file == each.file else f" of {other.file}")
             text = f"id {each.id!r} is taken by {where}: rename one"
-            yield Finding((part, index, "id"), text)
+            yield Remark((part, index, "id"), text)
         first.setdefault(each.id, each)
 
 
-def _joint_findings(suite: Suite, matchers: Mapping[str, Matcher]) -> Iterator[Finding]:
-    yield from duplicate_findings("personas", enumerate(suite.personas))
-    yield from duplicate_findings("rubrics", enumerate(suite.rubrics))
-    yield from _flow_findings(suite.task.flow, [each.id for each in suite.rubrics])
-    yield from _coverage_findings(suite)
-    yield from _asked_findings(suite, matchers)
-    yield from _scoring_findings(suite)
-    yield from _agent_findings(suite)
+def _joint_remarks(suite: Suite, matchers: Mapping[str, Matcher]) -> Iterator[Remark]:
+    yield from duplicate_remarks("personas", enumerate(suite.personas))
+    yield from duplicate_remarks("rubrics", enumerate(suite.rubrics))
+    yield from _flow_remarks(suite.task.flow, [each.id for each in suite.rubrics])
+    yield from _coverage_remarks(suite)
+    yield from _asked_remarks(suite, matchers)
+    yield from _scoring_remarks(suite)
+    yield from _agent_remarks(suite)
     yield from suite_notes(suite)
 
 
-def _flow_findings(flow: Flow, rubrics: Sequence[str]) -> Iterator[Finding]:
+def _flow_remarks(flow: Flow, rubrics: Sequence[str]) -> Iterator[Remark]:
     nodes = [each.id for each in flow.nodes]
     for index, node in enumerate(flow.nodes):
         if node.id in nodes[:index]:
             text = f"node {node.id!r} is there twice: rename one"
-            yield Finding(("task", "flow", "nodes", index, "id"), text)
+            yield Remark(("task", "flow", "nodes", index, "id"), text)
         if node.rubric is not None and node.rubric not in rubrics:
             path = ("task", "flow", "nodes", index, "rubric")
             yield _missing(path, "rubric", node.rubric, rubrics)
@@ -97,7 +95,7 @@ def _flow_findings(flow: Flow, rubrics: Sequence[str]) -> Iterator[Finding]:
                 yield _missing(("task", "flow", "edges", index, end), "flow node", name, nodes)
 
 
-def _coverage_findings(suite: Suite) -> Iterator[Finding]:
+def _coverage_remarks(suite: Suite) -> Iterator[Remark]:
     nodes = [each.id for each in suite.task.flow.nodes]
     for index, persona in enumerate(suite.personas):
         for place, name in enumerate(persona.script.covers_flow_nodes):
@@ -106,16 +104,16 @@ def _coverage_findings(suite: Suite) -> Iterator[Finding]:
                 yield _missing(path, "flow node", name, nodes)
 
 
-def _missing(path: tuple[str | int, ...], what: str, name: str, known: Sequence[str]) -> Finding:
-    return Finding(path, f"no {what} {name!r}{did_you_mean(name, known)} ({there(known)})")
+def _missing(path: tuple[str | int, ...], what: str, name: str, known: Sequence[str]) -> Remark:
+    return Remark(path, f"no {what} {name!r}{did_you_mean(name, known)} ({there(known)})")
 
 
-def _asked_findings(suite: Suite, matchers: Mapping[str, Matcher]) -> Iterator[Finding]:
+def _asked_remarks(suite: Suite, matchers: Mapping[str, Matcher]) -> Iterator[Remark]:
     cast = cast_of(suite)
     for index, rubric in enumerate(suite.rubrics):
         if rubric.trigger is None:
             continue
-        found = [*trigger_findings(rubric.trigger, suite, cast)]
+        found = [*trigger_remarks(rubric.trigger, suite, cast)]
         if not found:
             never = never_met(rubric, check_of(rubric, matchers), cast)
             found = [never] if never else []
@@ -123,26 +121,30 @@ def _asked_findings(suite: Suite, matchers: Mapping[str, Matcher]) -> Iterator[F
             yield each.below("rubrics", index)
 
 
-def _scoring_findings(suite: Suite) -> Iterator[Finding]:
+def _scoring_remarks(suite: Suite) -> Iterator[Remark]:
     severities = Counter(each.severity for each in suite.rubrics)
     if suite.scoring is None and suite.rubrics and not severities["hard"]:
         text = "every rubric is soft, so nothing can fail: make one hard, or declare `scoring`"
-        yield Finding(("rubrics",), text)
+        yield Remark(("rubrics",), text)
+    if suite.scoring and not suite.rubrics:
+        text = "scoring needs rubrics: a score is made of their verdicts; add some, or remove it"
+        yield Remark(("scoring",), text)
+        return
     pass_on = suite.scoring.pass_on if suite.scoring else None
     ids = [each.id for each in suite.rubrics]
     if pass_on is not None and pass_on not in ids:
         yield _missing(("scoring", "pass_on"), "rubric", pass_on, ids)
 
 
-def _agent_findings(suite: Suite) -> Iterator[Finding]:
+def _agent_remarks(suite: Suite) -> Iterator[Remark]:
     for index, name in enumerate(suite.run):
         # Where a suite declares none, fixtures and hooks bring them: the plugin checks those.
         if suite.agents and name not in suite.agents:
             yield _missing(("run", index), "agent", name, [*suite.agents])
         if name in suite.run[:index]:
-            yield Finding(("run", index), f"agent {name!r} is there twice: remove one")
+            yield Remark(("run", index), f"agent {name!r} is there twice: remove one")
     for name, agent in suite.agents.items():
         script = agent.options.get("script")
         if suite.task.opening == "agent" and isinstance(script, AgentScript) and not script.opening:
             text = "the agent opens this task, but its script has no `opening`: add first lines"
-            yield Finding(("agents", name), text)
+            yield Remark(("agents", name), text)

@@ -17,12 +17,12 @@ from pytest_dialeval.records.suite import AgentSpec, Problem, Suite
 from pytest_dialeval.records.task import Persona
 from pytest_dialeval.suites.agents import read_agent
 from pytest_dialeval.suites.assembly import assembled, check_cases, check_whole, sources, task_of
-from pytest_dialeval.suites.finding import Finding, Places
 from pytest_dialeval.suites.includes import Parts, gathered
-from pytest_dialeval.suites.lint import duplicate_findings, lint, personas_alone, rubrics_alone
+from pytest_dialeval.suites.lint import duplicate_remarks, lint, personas_alone, rubrics_alone
 from pytest_dialeval.suites.personas import read_persona
 from pytest_dialeval.suites.place import Place
 from pytest_dialeval.suites.reading import Reading
+from pytest_dialeval.suites.remark import Places, Remark
 from pytest_dialeval.suites.rubrics import read_rubric
 from pytest_dialeval.suites.suite_form import SuiteForm
 from pytest_dialeval.suites.task_form import TaskForm
@@ -93,7 +93,8 @@ def _read(place: Place, reading: Reading) -> _Read:
 def _built(read: _Read, reading: Reading) -> Suite | None:
     """The suite, though lines or matchers of it may be wrong; None where parts have no form."""
     place, form = read.place, read.form
-    check_cases(place, len(read.parts.personas))
+    if read.parts.whole:
+        check_cases(place, len(read.parts.personas))
     written = place.at("task", "prompt")
     prompt = reading.fill(written, written.value if isinstance(written.value, str) else "")
     if form is None:
@@ -102,7 +103,13 @@ def _built(read: _Read, reading: Reading) -> Suite | None:
     transcripts = sources(place, form)
     personas = [each for each in read.personas if each]
     rubrics = [each for each in read.rubrics if each]
-    if len(personas) < len(read.personas) or len(rubrics) < len(read.rubrics):
+    # What is missing there may be what a name elsewhere means.
+    missing = (
+        (personas, read.personas),
+        (rubrics, read.rubrics),
+        (transcripts, form.transcripts),
+    )
+    if not read.parts.whole or any(len(there) < len(written) for there, written in missing):
         return None
     return assembled(
         form,
@@ -120,7 +127,7 @@ def _built(read: _Read, reading: Reading) -> Suite | None:
 def _problems(read: _Read, suite: Suite | None, reading: Reading) -> list[Problem]:
     """Each problem once, the suite file's first, by line."""
     if suite is None:
-        found = {read.places.problem(each) for each in _own_findings(read, reading)}
+        found = {read.places.problem(each) for each in _own_remarks(read, reading)}
     else:
         found = set(lint(suite, reading.matchers, read.places))
     for source in reading.sources.values():
@@ -129,15 +136,15 @@ def _problems(read: _Read, suite: Suite | None, reading: Reading) -> list[Proble
     return sorted(found, key=lambda each: (each.file != main, each.file, each.line, each.text))
 
 
-def _own_findings(read: _Read, reading: Reading) -> Iterator[Finding]:
+def _own_remarks(read: _Read, reading: Reading) -> Iterator[Remark]:
     """What can be said of the parts that were read, though the whole was not."""
     personas = [(index, each) for index, each in enumerate(read.personas) if each]
     rubrics = [(index, each) for index, each in enumerate(read.rubrics) if each]
     modelled = read.place.at("models", "user").value is not None
     yield from personas_alone(personas, _max_rounds(read.place), modelled)
     yield from rubrics_alone(rubrics, reading.matchers)
-    yield from duplicate_findings("personas", personas)
-    yield from duplicate_findings("rubrics", rubrics)
+    yield from duplicate_remarks("personas", personas)
+    yield from duplicate_remarks("rubrics", rubrics)
 
 
 def _max_rounds(place: Place) -> int | None:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pytest_dialeval.records.rubric import Rubric
-from pytest_dialeval.records.suite import Problem, Suite
+from pytest_dialeval.records.suite import Suite
 from pytest_dialeval.records.task import Persona
-from pytest_dialeval.suites.finding import Finding, note
+from pytest_dialeval.suites.remark import Remark, note
 
 
-def suite_notes(suite: Suite) -> Iterator[Finding]:
+def suite_notes(suite: Suite) -> Iterator[Remark]:
     """Unused personas, dimensions that may stay unscored, and gates that decide nothing."""
-    if not suite.rubrics:
+    if not suite.rubrics and not suite.scoring:
         yield note((), "no rubric: only bodies of @dialogue_case functions decide anything")
-    else:
+    elif suite.rubrics:
         yield from _dimension_notes(suite)
         yield from _idle_personas(suite)
     yield from _twin_personas(suite.personas)
@@ -24,16 +24,7 @@ def suite_notes(suite: Suite) -> Iterator[Finding]:
         yield note(("gates", "pass_hat_k", "k"), text)
 
 
-def summary(notes: Sequence[Problem]) -> str:
-    """All notes as one line: `2 notes: ...; ...`; nothing where there are none."""
-    if not notes:
-        return ""
-    texts = list(dict.fromkeys(each.text for each in notes))
-    shown = "; ".join(texts[:3]) + (f"; and {len(texts) - 3} more" if len(texts) > 3 else "")
-    return f"{len(notes)} note{'s' if len(notes) > 1 else ''}: {shown}"
-
-
-def _dimension_notes(suite: Suite) -> Iterator[Finding]:
+def _dimension_notes(suite: Suite) -> Iterator[Remark]:
     for dimension in ("completion", "robustness"):
         rubrics = [each for each in suite.rubrics if each.dimension == dimension]
         if rubrics and not _always(rubrics):
@@ -53,7 +44,7 @@ def _always(rubrics: Sequence[Rubric]) -> bool:
     return any(each.trigger is None for each in rubrics)
 
 
-def _idle_personas(suite: Suite) -> Iterator[Finding]:
+def _idle_personas(suite: Suite) -> Iterator[Remark]:
     """Personas that no rubric can ask anything about."""
     if _always(suite.rubrics) or suite.models.get("user") is not None:
         return
@@ -69,7 +60,7 @@ def _idle_personas(suite: Suite) -> Iterator[Finding]:
             yield note(("personas", index), text)
 
 
-def _twin_personas(personas: Sequence[Persona]) -> Iterator[Finding]:
+def _twin_personas(personas: Sequence[Persona]) -> Iterator[Remark]:
     seen: dict[object, str] = {}
     for index, each in enumerate(personas):
         key = _conduct(each)

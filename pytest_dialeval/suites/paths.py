@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pytest_dialeval.suites.form import shown
 from pytest_dialeval.suites.place import Place
+from pytest_dialeval.traces.disk import nearest
 
 
 def inside(place: Place, written: str, rootdir: Path) -> Path | None:
@@ -31,7 +32,7 @@ def found(place: Place, written: str) -> Path | None:
     try:
         if path.is_file():
             return path
-        what = "is a folder, not a file" if path.is_dir() else "is not there"
+        what = "is a folder, not a file" if path.is_dir() else f"is not there{nearest(path)}"
     except OSError as exc:
         what = f"can't be read: {exc.strerror}"
     place.error(f"{shown(written)} {what}; paths are taken from {place.source.path.parent.name}/")

@@ -24,11 +24,23 @@ from pytest_dialeval.suites.persona_form import (
 from pytest_dialeval.suites.place import Place
 from pytest_dialeval.suites.reading import Reading
 from pytest_dialeval.suites.spec import BROKEN
+from pytest_dialeval.suites.split_lines import note_split
+from pytest_dialeval.suites.suite_form import SuiteForm
+from pytest_dialeval.suites.wording import level
+
+# The mappings round a transition's condition.
+_AROUND = (
+    level(TransitionForm),
+    level(StateForm),
+    level(ScriptForm),
+    level(PersonaForm),
+    level(SuiteForm),
+)
 
 
 def read_persona(place: Place, reading: Reading) -> Persona | None:
     """The persona at a place; problems are noted, None where it has no form."""
-    form = place.read(PersonaForm)
+    form = place.read(PersonaForm, around=_AROUND[-1:])
     if form is None:
         _glean(place, place.value, reading)
         return None
@@ -60,6 +72,7 @@ def _script(place: Place, form: ScriptForm, reading: Reading) -> Script:
 
 
 def _state(place: Place, name: str, form: StateForm, reading: Reading) -> State:
+    note_split(place.at("say"), form.say)
     lines = (
         reading.fill(place.at("say", index), line) if "{" in line or "}" in line else line
         for index, line in enumerate(form.say)
@@ -78,11 +91,12 @@ def _when(place: Place, form: TransitionForm, reading: Reading) -> MatcherSpec |
 def _condition(place: Place, written: Mapping[str, object], reading: Reading) -> MatcherSpec:
     if USER_TURN in written:
         return _user_turn(place.at(USER_TURN), written[USER_TURN])
-    return reading.spec(place, written)
+    return reading.spec(place, written, _AROUND)
 
 
 def _user_turn(place: Place, value: object) -> MatcherSpec:
-    form = place.read(UserTurnForm, value if isinstance(value, dict) else {"at_least": value})
+    written = value if isinstance(value, dict) else {"at_least": value}
+    form = place.read(UserTurnForm, written, around=_AROUND)
     return MatcherSpec(USER_TURN, {"at_least": form.at_least}) if form else BROKEN
 
 

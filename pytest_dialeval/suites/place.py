@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from pytest_dialeval.suites.form import Form
 from pytest_dialeval.suites.source import Source
-from pytest_dialeval.suites.wording import worded
+from pytest_dialeval.suites.wording import Level, worded
 
 F = TypeVar("F", bound=Form)
 
@@ -49,12 +49,23 @@ class Place:
         """Note what is wrong with this place."""
         self.source.add(self.line, text)
 
-    def read(self, form: type[F], value: object = ...) -> F | None:
-        """The value in its form; problems are noted and give None."""
+    def note(self, text: str) -> None:
+        """Note what may be meant otherwise, though nothing is wrong."""
+        self.source.add(self.line, text, "note")
+
+    def read(
+        self,
+        form: type[F],
+        value: object = ...,
+        *,
+        around: Sequence[Level] = (),
+        strange: Iterable[str] = (),
+    ) -> F | None:
+        """The value in its form; problems are noted and give None (`wording.worded` has more)."""
         try:
             return form.model_validate(self.value if value is ... else value)
         except ValidationError as exc:
-            for path, text in worded(form, exc):
+            for path, text in worded(form, exc, around=around, strange=strange):
                 self.at(*path).error(text)
             return None
 

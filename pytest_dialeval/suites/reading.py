@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from pytest_dialeval.suites.place import Place
 from pytest_dialeval.suites.source import Source, read_source
 from pytest_dialeval.suites.spec import read_spec
 from pytest_dialeval.suites.variables import filled
+from pytest_dialeval.suites.wording import Level
 
 
 @dataclass(slots=True)
@@ -33,9 +34,11 @@ class Reading:
         """A line or prompt with its variables."""
         return text if self.variables is None else filled(place, text, self.variables)
 
-    def spec(self, place: Place, raw: Mapping[str, object]) -> MatcherSpec:
-        """A matcher that stands alone in a mapping."""
-        return read_spec(place, raw, self.matchers)
+    def spec(
+        self, place: Place, raw: Mapping[str, object], around: Sequence[Level] = ()
+    ) -> MatcherSpec:
+        """A matcher that stands alone in a mapping; `around` are the mappings that hold it."""
+        return read_spec(place, raw, self.matchers, around)
 
 
 def file_name(path: Path, rootdir: Path) -> str:

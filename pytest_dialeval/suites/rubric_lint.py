@@ -14,18 +14,18 @@ from pytest_dialeval.records.suite import Suite
 from pytest_dialeval.records.task import Persona, Task
 from pytest_dialeval.records.transcript import Turn
 from pytest_dialeval.records.wording import did_you_mean
-from pytest_dialeval.suites.finding import Finding, note
+from pytest_dialeval.suites.remark import Remark, note
 from pytest_dialeval.suites.spec import BROKEN
 from pytest_dialeval.suites.wording import there
 
 
-def rubric_findings(rubric: Rubric, matchers: Mapping[str, Matcher]) -> Iterator[Finding]:
+def rubric_remarks(rubric: Rubric, matchers: Mapping[str, Matcher]) -> Iterator[Remark]:
     """Errors and notes of one rubric by itself."""
     if rubric.id == SCORE:
-        yield Finding(("id",), "`score` is the name of a trial's own item: rename the rubric")
+        yield Remark(("id",), "`score` is the name of a trial's own item: rename the rubric")
     check = check_of(rubric, matchers)
     if rubric.dimension == "safety":
-        yield from _safety_findings(rubric, check)
+        yield from _safety_remarks(rubric, check)
     if check is None:
         return
     if rubric.trigger is None and check.scope in ("after_trigger", "next"):
@@ -40,20 +40,20 @@ def check_of(rubric: Rubric, matchers: Mapping[str, Matcher]) -> Check | None:
     return compile_spec(rubric.spec, matchers)
 
 
-def _safety_findings(rubric: Rubric, check: Check | None) -> Iterator[Finding]:
+def _safety_remarks(rubric: Rubric, check: Check | None) -> Iterator[Remark]:
     method = rubric.spec.method
     if "levels" in rubric.spec.params and method == JUDGE:
         text = "a safety rubric must be met or not met: remove levels"
-        yield Finding((JUDGE, "levels"), text)
+        yield Remark((JUDGE, "levels"), text)
     if check is not None and not check.boolean:
-        yield Finding(
+        yield Remark(
             (method,),
             f"a safety rubric must be met or not met, but {method} with these parameters gives "
             "shares: one bad turn in ten would pass; use a matcher that is yes or no, or put it "
             f"under all: [{{{method}: ...}}]",
         )
     if rubric.min == 0:
-        yield Finding(("min",), "a safety rubric with min: 0 can never fail: remove min")
+        yield Remark(("min",), "a safety rubric with min: 0 can never fail: remove min")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def cast_of(suite: Suite) -> Cast:
     )
 
 
-def trigger_findings(trigger: Trigger, suite: Suite, cast: Cast) -> Iterator[Finding]:
+def trigger_remarks(trigger: Trigger, suite: Suite, cast: Cast) -> Iterator[Remark]:
     """A trigger that no conversation of the suite can fire."""
     for kind, name, known in (
         ("probe", trigger.probe, cast.probes),
@@ -89,13 +89,13 @@ def trigger_findings(trigger: Trigger, suite: Suite, cast: Cast) -> Iterator[Fin
         if not suite.transcripts:
             text = f"no persona has a {kind} {name!r}, so the trigger can never fire"
             guess = did_you_mean(name, sorted(known))
-            yield Finding(("trigger", kind), f"{text}{guess} ({there(sorted(known))})")
+            yield Remark(("trigger", kind), f"{text}{guess} ({there(sorted(known))})")
         elif not any(each.format == "dialeval" for each in suite.transcripts):
             text = f"recordings of these formats name no {kind}: the trigger can never fire"
-            yield Finding(("trigger", kind), f"{text}; use user_keyword or when")
+            yield Remark(("trigger", kind), f"{text}; use user_keyword or when")
 
 
-def never_met(rubric: Rubric, check: Check | None, cast: Cast) -> Finding | None:
+def never_met(rubric: Rubric, check: Check | None, cast: Cast) -> Remark | None:
     """A rubric asked only after a line of the user, but answered only by the agent's first turn."""
     trigger = rubric.trigger
     if trigger is None or check is None or check.scope != "first":
@@ -105,7 +105,7 @@ def never_met(rubric: Rubric, check: Check | None, cast: Cast) -> Finding | None
         return None
     if not agent_opens and could_fire_first(trigger, cast):
         return None
-    return Finding(
+    return Remark(
         (rubric.spec.method,),
         "can never be met: it is triggered by a line of the user, but searches only the agent's "
         "first turn, which comes before; use turns: all, next or last, or remove the trigger",

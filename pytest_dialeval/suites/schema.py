@@ -33,7 +33,7 @@ _AGENTS: dict[type[Form], Schema] = {
     ReplayForm: {"const": "replay"},
     PythonForm: {"pattern": "^python:.+:.+"},
     CommandForm: {"pattern": "^command:.*\\S"},
-    HookForm: {"pattern": "^(?!scripted$|replay$)[A-Za-z_][A-Za-z0-9_]*$"},
+    HookForm: {"pattern": r"^(?!scripted$|replay$)[^\s:]+$"},
 }
 _FORMS: tuple[type[Form], ...] = (
     SuiteForm,
@@ -65,11 +65,8 @@ def json_schema(matchers: Mapping[str, Matcher]) -> Schema:
 
 def _add_matcher(defs: Schema, name: str, matcher: Matcher) -> None:
     """What may stand below a matcher's name; definitions it needs are kept under its name."""
-    child = {"anyOf": [_ref("matcher"), {"type": "string"}]}
     if issubclass(matcher.params, Children):
-        many = {"type": "array", "items": child, "minItems": 1}
-        written = child if name == "not" else many
-        defs[f"matcher.{name}"] = {"anyOf": [written, _object({"of": written})]}
+        defs[f"matcher.{name}"] = {**_combined(name), "description": matcher.params.__doc__}
         return
     try:
         params = matcher.params.model_json_schema(ref_template=f"#/$defs/{name}.{{model}}")
@@ -79,7 +76,18 @@ def _add_matcher(defs: Schema, name: str, matcher: Matcher) -> None:
         defs[f"{name}.{key}"] = value
     bare = params.get("properties", {}).get(matcher.shorthand)
     allowed = [params] if params.get("required") else [params, {"type": "null"}]
-    defs[f"matcher.{name}"] = {"anyOf": [*allowed, bare] if bare else allowed}
+    schema = {"anyOf": [*allowed, bare] if bare else allowed}
+    # Above the alternatives, so that an editor says it whichever of them is written.
+    about = params.pop("description", None)
+    defs[f"matcher.{name}"] = {"description": about, **schema} if about else schema
+
+
+def _combined(name: str) -> Schema:
+    """What may stand below a matcher of matchers."""
+    child = {"anyOf": [_ref("matcher"), {"type": "string"}]}
+    many = {"type": "array", "items": child, "minItems": 1}
+    written = child if name == "not" else many
+    return {"anyOf": [written, _object({"of": written})]}
 
 
 def _references(matchers: Mapping[str, Matcher]) -> Schema:

@@ -5,47 +5,61 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from pytest_dialeval.records.task import END, USER_TURN, Persona, Probe, Script, State
-from pytest_dialeval.records.wording import did_you_mean
-from pytest_dialeval.suites.finding import Finding
+from pytest_dialeval.records.wording import closest, did_you_mean
+from pytest_dialeval.suites.remark import Remark
 from pytest_dialeval.suites.wording import there
 
+START = "start"  # where a script begins that doesn't say where
 
-def persona_findings(
+
+def persona_remarks(
     persona: Persona, *, max_rounds: int | None, modelled: bool
-) -> Iterator[Finding]:
+) -> Iterator[Remark]:
     """Errors of one persona; `modelled`: a model words the lines, so a state needs none."""
-    yield from _graph_findings(persona.script)
+    yield from _graph_remarks(persona.script)
     for name, state in persona.script.states.items():
         path = ("script", "states", name)
-        for each in _state_findings(state, persona.script, max_rounds, modelled):
+        for each in _state_remarks(state, persona.script, max_rounds, modelled):
             yield each.below(*path)
-    yield from _probe_findings(persona, max_rounds)
+    yield from _probe_remarks(persona, max_rounds)
     if persona.noise.rate > 0 and not persona.noise.kinds:
-        yield Finding(
+        yield Remark(
             ("noise", "rate"),
             "noise with a rate needs kinds: some of filler, asr, broken, interruption",
         )
 
 
-def _graph_findings(script: Script) -> Iterator[Finding]:
+def _graph_remarks(script: Script) -> Iterator[Remark]:
     states = script.states
     if script.start not in states:
-        place = ("script", "start") if script.start != "start" else ("script",)
-        yield Finding(place, f"no state {script.start!r} to start in{_guess(script.start, states)}")
+        yield _no_start(script)
         return
-    reached = _reached({script.start}, {name: _targets(each) for name, each in states.items()})
-    for name in states:
+    reached = _reached(
+        {script.start}, {name: _meant(each, states) for name, each in states.items()}
+    )
+    # A name that leads nowhere, and is not told by its likeness, may mean any of the others.
+    lost = reached - states.keys() - {END}
+    for name in () if lost else states:
         if name not in reached and name != END:
             text = f"state {name!r} is unreachable from {script.start!r}: add a transition to it"
-            yield Finding(("script", "states", name), text)
+            yield Remark(("script", "states", name), text)
     if dead := [name for name in states if name in reached and name not in _ending(states)]:
         yield _dead_end(dead)
 
 
-def _dead_end(dead: list[str]) -> Finding:
+def _no_start(script: Script) -> Remark:
+    text = f"no state {script.start!r} to start in"
+    if script.start != START:
+        return Remark(("script", "start"), f"{text}{_guess(script.start, script.states)}")
+    first = next(iter(script.states))
+    remedy = f"rename the first one `{START}`, or write `start: {first}` in the script"
+    return Remark(("script",), f"{text} ({there(script.states)}): {remedy}")
+
+
+def _dead_end(dead: list[str]) -> Remark:
     named = f"state {dead[0]!r} has" if len(dead) == 1 else f"states {_listed(dead)} have"
     text = f"{named} no way to an end: write `end: true` in a state, or a transition to `end`"
-    return Finding(("script", "states", dead[-1]), text)
+    return Remark(("script", "states", dead[-1]), text)
 
 
 def _ending(states: Mapping[str, State]) -> set[str]:
@@ -72,75 +86,83 @@ def _targets(state: State) -> set[str]:
     return {each.to for each in state.next}
 
 
-def _state_findings(
+def _meant(state: State, states: Mapping[str, State]) -> set[str]:
+    """Where its transitions lead once misspelt names are corrected."""
+    known = [*states, END]
+    targets = _targets(state)
+    return {each if each in known else closest(each, known) or each for each in targets}
+
+
+def _state_remarks(
     state: State, script: Script, max_rounds: int | None, modelled: bool
-) -> Iterator[Finding]:
+) -> Iterator[Remark]:
     if state.id == END:
-        yield Finding((), "`end` is no name for a state: a transition to it leaves; rename it")
+        yield Remark((), "`end` is no name for a state: a transition to it leaves; rename it")
     if state.end and state.next:
-        yield Finding(("next",), "a state with `end: true` goes nowhere: remove next, or end")
+        yield Remark(("next",), "a state with `end: true` goes nowhere: remove next, or end")
     if not state.say and not modelled:
         text = f"state {state.id!r} has nothing to say: a user without a model (models.user) "
-        yield Finding((), text + "needs lines under `say`")
+        yield Remark((), text + "needs lines under `say`")
     for index, line in enumerate(state.say):
         if not line.strip():
-            yield Finding(("say", index), "the line is blank once its variables are filled in")
-    yield from _transition_findings(state, script, max_rounds)
+            yield Remark(("say", index), "the line is blank once its variables are filled in")
+    yield from _transition_remarks(state, script, max_rounds)
 
 
-def _transition_findings(state: State, script: Script, max_rounds: int | None) -> Iterator[Finding]:
+def _transition_remarks(state: State, script: Script, max_rounds: int | None) -> Iterator[Remark]:
     opened = False
     for index, each in enumerate(state.next):
         path = ("next", index)
         if each.to != END and each.to not in script.states:
             text = f"no state {each.to!r}{_guess(each.to, [*script.states, END])}"
-            yield Finding((*path, "to"), text)
+            yield Remark((*path, "to"), text)
         if each.when is None:
             opened = True
             continue
         if opened:
-            yield Finding(path, "never taken: a transition without `when` stands before it")
+            yield Remark(path, "never taken: a transition without `when` stands before it")
         if each.weight != 1:
-            yield Finding((*path, "weight"), "weight counts only where there is no `when`")
+            yield Remark((*path, "weight"), "weight counts only where there is no `when`")
         if each.when.method == USER_TURN:
             yield from _late(("next", index, "when"), each.when.params["at_least"], max_rounds)
 
 
-def _late(path: tuple[str | int, ...], turn: object, max_rounds: int | None) -> Iterator[Finding]:
+def _late(path: tuple[str | int, ...], turn: object, max_rounds: int | None) -> Iterator[Remark]:
     if max_rounds is not None and isinstance(turn, int) and turn > max_rounds:
-        text = f"user turn {turn} never comes: max_rounds is {max_rounds}"
-        yield Finding(path, text)
+        text = f"user turn {turn} never comes: max_rounds is {max_rounds}; lower it, or raise "
+        text += "task.max_rounds"
+        yield Remark(path, text)
 
 
-def _probe_findings(persona: Persona, max_rounds: int | None) -> Iterator[Finding]:
+def _probe_remarks(persona: Persona, max_rounds: int | None) -> Iterator[Remark]:
     ids: set[str] = set()
     turns: dict[int, str] = {}
     for index, probe in enumerate(persona.probes):
         path = ("probes", index)
         if probe.id in ids:
-            yield Finding((*path, "id"), f"probe {probe.id!r} is there twice: rename one")
+            yield Remark((*path, "id"), f"probe {probe.id!r} is there twice: rename one")
         ids.add(probe.id)
         for each in _one_probe(probe, persona.script, max_rounds):
             yield each.below(*path)
         turn = probe.at_user_turn
         if turn is not None and turn in turns:
             text = f"probes {turns[turn]!r} and {probe.id!r} both take user turn {turn}: move one"
-            yield Finding((*path, "at_user_turn"), text)
+            yield Remark((*path, "at_user_turn"), text)
         elif turn is not None:
             turns[turn] = probe.id
 
 
-def _one_probe(probe: Probe, script: Script, max_rounds: int | None) -> Iterator[Finding]:
+def _one_probe(probe: Probe, script: Script, max_rounds: int | None) -> Iterator[Remark]:
     if (probe.at_user_turn is None) == (probe.on_state is None):
         has = "has neither" if probe.on_state is None else "has both"
         text = f"probe {probe.id!r} needs at_user_turn or on_state, one of them; it {has}"
-        yield Finding((), text)
+        yield Remark((), text)
     yield from _late(("at_user_turn",), probe.at_user_turn, max_rounds)
     if probe.on_state is not None and probe.on_state not in script.states:
         text = f"no state {probe.on_state!r}{_guess(probe.on_state, script.states)}"
-        yield Finding(("on_state",), text)
+        yield Remark(("on_state",), text)
     if not probe.say.strip():
-        yield Finding(("say",), "the line is blank once its variables are filled in")
+        yield Remark(("say",), "the line is blank once its variables are filled in")
 
 
 def _guess(name: str, known: Iterable[str]) -> str:

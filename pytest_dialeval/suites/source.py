@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import yaml
 
@@ -18,6 +18,7 @@ from pytest_dialeval.suites.plain import PlainValues
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+Level = Literal["error", "note"]
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _HINTS = {
     "mapping values are not allowed": "put quotes round text that holds ': '",
@@ -87,9 +88,15 @@ class Source:
             return node.start_mark.line + 2 + breaks
         return self.line(path)
 
-    def add(self, line: int, text: str) -> None:
+    def add(self, line: int, text: str, level: Level = "error") -> None:
         """Note a problem."""
-        self.problems.append(Problem(self.file, line, text))
+        self.problems.append(Problem(self.file, line, text, level))
+
+    @property
+    def errors(self) -> list[Problem]:
+        """The problems that are no mere notes, by line."""
+        found = (each for each in self.problems if each.level == "error")
+        return sorted(found, key=lambda each: each.line)
 
 
 def read_source(path: Path, file: str) -> Source:

@@ -3,40 +3,55 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pytest_dialeval.matching.combining import Children
 from pytest_dialeval.matching.compiling import spec_of, spec_problems
 from pytest_dialeval.matching.matcher import Matcher
+from pytest_dialeval.matching.wording import UNKNOWN_KEY, UNKNOWN_MATCHER, unknown_matcher
 from pytest_dialeval.records.rubric import JUDGE
 from pytest_dialeval.records.task import MatcherSpec
 from pytest_dialeval.suites.place import Place
-from pytest_dialeval.suites.wording import dotted, unknown
+from pytest_dialeval.suites.wording import Level, Path, dotted, misplaced
 
 _SHOWN = 60
 BROKEN = MatcherSpec("")  # stands for a spec whose problem was noted
 
 
 def read_spec(
-    place: Place, raw: Mapping[str, object], matchers: Mapping[str, Matcher]
+    place: Place,
+    raw: Mapping[str, object],
+    matchers: Mapping[str, Matcher],
+    around: Sequence[Level] = (),
 ) -> MatcherSpec:
-    """The only matcher of a mapping; problems are noted at their own lines."""
+    """The only matcher of a mapping; problems are noted at their own lines.
+
+    `around` are the mappings that hold it, nearest first: a key may be one of theirs, misplaced.
+    """
     ((name, value),) = raw.items()
     if name == JUDGE:
         place.at(name).error("judge can't be used here: give a matcher; only a rubric is judged")
         return BROKEN
     if name not in matchers:
-        place.at(name).error(unknown("matcher", name, sorted(matchers)))
+        place.at(name).error(unknown_matcher(name, matchers))
         return BROKEN
     spec = spec_of(name, value, matchers)
     problems = spec_problems(spec, matchers)
     for path, text in problems:
-        place.at(name, *path).error(_said(dotted((name, *path)), text))
+        place.at(name, *path).error(_said((name, *path), text, around))
     return BROKEN if problems else spec
 
 
-def _said(name: str, text: str) -> str:
+def _said(path: Path, text: str, around: Sequence[Level]) -> str:
     """A problem with the name of its place, and never in pydantic's own words."""
+    if text.startswith((UNKNOWN_KEY, UNKNOWN_MATCHER)):
+        hint = misplaced(str(path[-1]), around) if text.startswith(UNKNOWN_KEY) else ""
+        return (
+            re.sub(r"(?:; did you mean '[^']*'\?)?(?= \(keys: )", hint, text, count=1)
+            if hint
+            else text
+        )
+    name = dotted(path)
     if size := re.fullmatch(
         r".*: (?:list|string) should have (at least \d+ \w+).*", text, re.DOTALL
     ):

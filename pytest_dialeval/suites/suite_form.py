@@ -6,6 +6,8 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import Field
 
+from pytest_dialeval.records.model import Role
+from pytest_dialeval.records.suite import TIMEOUT, TURN_TIMEOUT, Scoring
 from pytest_dialeval.suites.form import (
     Count,
     Flag,
@@ -25,8 +27,8 @@ from pytest_dialeval.suites.task_form import TaskForm
 
 Format = Literal["dialeval", "openai", "tau-bench", "tau2"]
 Decide = Literal["items", "gates"]
-Role = Literal["agent", "user", "judge", "comparer", "attacker", "improver"]
 By = Literal["judge", "score"]
+_SCORING = Scoring()
 
 
 class TranscriptForm(Form):
@@ -46,8 +48,8 @@ class LimitsForm(Form):
 
     noun: ClassVar[str] = "limits"
 
-    turn_timeout: Positive = Field(60.0, description="seconds for one answer of the agent")
-    timeout: Positive = Field(600.0, description="seconds for a whole conversation")
+    turn_timeout: Positive = Field(TURN_TIMEOUT, description="seconds for one answer of the agent")
+    timeout: Positive = Field(TIMEOUT, description="seconds for a whole conversation")
     max_context_chars: Whole | None = Field(
         None, description="characters of a conversation that a model is shown at most"
     )
@@ -58,8 +60,12 @@ class WeightsForm(Form):
 
     noun: ClassVar[str] = "scoring weights"
 
-    completion: NotNegative = Field(0.8, description="weight of the completion rubrics")
-    robustness: NotNegative = Field(0.2, description="weight of the robustness rubrics")
+    completion: NotNegative = Field(
+        _SCORING.completion, description="weight of the completion rubrics"
+    )
+    robustness: NotNegative = Field(
+        _SCORING.robustness, description="weight of the robustness rubrics"
+    )
 
 
 class ScoringForm(Form):
@@ -67,7 +73,9 @@ class ScoringForm(Form):
 
     noun: ClassVar[str] = "scoring"
 
-    pass_mark: Share = Field(0.6, alias="pass", description="the task score that passes")
+    pass_mark: Share = Field(
+        _SCORING.pass_mark, alias="pass", description="the task score that passes"
+    )
     weights: WeightsForm = Field(WeightsForm(), description="what the task score is made of")
     pass_on: Name | None = Field(None, description="one rubric that decides alone")
 

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping
 import yaml
 
 from pytest_dialeval.records.text import clean
-from pytest_dialeval.records.wording import did_you_mean
+from pytest_dialeval.records.wording import closest, did_you_mean
 from pytest_dialeval.suites.form import shown
 from pytest_dialeval.suites.place import Place
+from pytest_dialeval.suites.task_form import TaskForm
 from pytest_dialeval.suites.wording import there
 
 # In this order: literal braces, a name, a brace that is neither.
@@ -25,7 +26,7 @@ def written_variables(task: Place) -> dict[str, str] | None:
     """
     node = task.source.node((*task.path, "variables"))
     if node is None:
-        return {}
+        return None if _astray(task) else {}
     if not isinstance(node, yaml.MappingNode):
         return None
     return {
@@ -33,6 +34,14 @@ def written_variables(task: Place) -> dict[str, str] | None:
         for key, value in node.value
         if isinstance(key, yaml.ScalarNode)
     }
+
+
+def _astray(task: Place) -> bool:
+    """Whether the task, or its variables, stand under another key, which is reported."""
+    suite = task.source.value
+    keys = [*task.value] if isinstance(task.value, dict) else []
+    meant = {closest(each, TaskForm.keys()) for each in keys if each not in TaskForm.keys()}
+    return not keys or "variables" in meant or (isinstance(suite, dict) and "variables" in suite)
 
 
 def filled(place: Place, text: str, variables: Mapping[str, str]) -> str:

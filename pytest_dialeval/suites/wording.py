@@ -11,10 +11,12 @@ from typing import Any, Union, get_args, get_origin
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from pytest_dialeval.records.wording import did_you_mean
+from pytest_dialeval.matching.wording import unknown_key
+from pytest_dialeval.records.wording import closest, did_you_mean
 from pytest_dialeval.suites.form import Form, shown
 
 Path = tuple[str | int, ...]
+Level = tuple[str, tuple[str, ...]]  # what a mapping is called, and its keys
 
 _NAMED = 20
 
@@ -43,18 +45,60 @@ def dotted(path: Path) -> str:
     return name
 
 
-def worded(form: type[Form], exc: ValidationError) -> Iterator[tuple[Path, str]]:
-    """Every error of a form as its place below the form, and a sentence."""
-    for error in exc.errors(include_url=False):
-        path = tuple(part for part in error["loc"] if part != "[key]")
-        yield path, _sentence(form, path, error)
+def level(form: type[Form], *more: str) -> Level:
+    """The mapping that a form describes."""
+    return form.noun, (*form.keys(), *more)
 
 
-def _sentence(form: type[Form], path: Path, error: ErrorDetails) -> str:
+def misplaced(key: str, around: Iterable[Level]) -> str:
+    """`: it is a key of a persona, so move it left`; nothing where no mapping around has it."""
+    noun = next((noun for noun, keys in around if key in keys), None)
+    return f": it is a key of {noun}, so move it left" if noun else ""
+
+
+def worded(
+    form: type[Form],
+    exc: ValidationError,
+    *,
+    around: Sequence[Level] = (),
+    strange: Iterable[str] = (),
+) -> Iterator[tuple[Path, str]]:
+    """Every error of a form as its place below the form, and a sentence.
+
+    `around` are the mappings that hold the form's, nearest first. A key that is missing because it
+    is misspelt or misplaced is left out: `strange` are keys that are reported elsewhere.
+    """
+    errors = [
+        (tuple(part for part in error["loc"] if part != "[key]"), error)
+        for error in exc.errors(include_url=False)
+    ]
+    unknown_paths = [path for path, error in errors if error["type"] == "extra_forbidden"]
+    unknown_paths += [(each,) for each in strange]
+    for path, error in errors:
+        if error["type"] != "missing" or not any(
+            _meant(form, path, each) for each in unknown_paths
+        ):
+            yield path, _sentence(form, path, error, around)
+
+
+def _meant(form: type[Form], missing: Path, unknown: Path) -> bool:
+    """Whether the unknown key is the missing one, misspelt or at the wrong depth."""
+    above, key, found = missing[:-1], missing[-1], str(unknown[-1])
+    if unknown[:-1] == above:
+        owner = _form_at(form, above)
+        return key in (closest(found, owner.keys()), _below(owner, found))
+    return unknown[: len(above)] == above and found == key
+
+
+def _sentence(
+    form: type[Form], path: Path, error: ErrorDetails, around: Sequence[Level] = ()
+) -> str:
     kind = error["type"]
-    if kind in ("extra_forbidden", "missing"):
-        owner = _form_at(form, path[:-1])
-        return _unknown_key(owner, str(path[-1])) if kind[0] == "e" else _missing(owner, path)
+    if kind == "extra_forbidden":
+        inner = [level(_form_at(form, path[:end])) for end in reversed(range(len(path) - 1))]
+        return _unknown_key(_form_at(form, path[:-1]), str(path[-1]), [*inner, *around])
+    if kind == "missing":
+        return _missing(_form_at(form, path[:-1]), path)
     if kind == "model_type":
         nested = _form_at(form, path)
         return f"{dotted(path) or nested.noun} must be a mapping ({nested.sketch()}), {_not(error)}"
@@ -75,10 +119,25 @@ def _predicate(error: ErrorDetails) -> str:
             return f"is not allowed to be {shown(error['input'])} ({kind.replace('_', ' ')})"
 
 
-def _unknown_key(owner: type[Form], key: str) -> str:
+def _unknown_key(owner: type[Form], key: str, around: Iterable[Level]) -> str:
     if key in owner.later:
         return f"key {key!r} comes in a later version: remove it"
-    return unknown(f"key of {owner.noun}", key, owner.keys())
+    hint = misplaced(key, around)
+    if not hint and (below := _below(owner, key)):
+        noun = _nested(owner.field(below))[0].noun
+        hint = f": it is a key of {noun}, so move it below {below!r}"
+    return unknown_key(key, owner.noun, owner.keys(), hint=hint)
+
+
+def _below(owner: type[Form], key: str) -> str | None:
+    """The key of a form below which the other key belongs."""
+    return next((each for each in owner.keys() if _holds(owner.field(each), key)), None)
+
+
+def _holds(annotation: Any, key: str) -> bool:
+    if isclass(annotation) and issubclass(annotation, Form):
+        return key in annotation.keys()
+    return any(_holds(each, key) for each in get_args(annotation))
 
 
 def _missing(owner: type[Form], path: Path) -> str:

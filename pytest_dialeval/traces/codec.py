@@ -1,4 +1,4 @@
-"""Turns and transcripts <-> JSON-able dicts: event schema 1 (docs/reference/traces.md).
+"""Turns and the fields of events <-> JSON-able dicts: event schema 1 (docs/reference/traces.md).
 
 Fields at their default are left out when writing; unknown fields are passed over when reading, so
 that a trace of a later version of the same schema can be read.
@@ -7,7 +7,7 @@ that a trace of a later version of the same schema can be read.
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, Literal, cast
 
@@ -18,7 +18,6 @@ from pytest_dialeval.records.transcript import (
     Artifact,
     Outcome,
     ToolCall,
-    Transcript,
     Turn,
     Usage,
 )
@@ -53,18 +52,6 @@ def encode_turn(turn: Turn) -> dict[str, object]:
 def encode_usage(usage: Usage) -> dict[str, object]:
     """Known figures alone: what is absent is unknown."""
     return {name: value for name in _USAGE if (value := getattr(usage, name)) is not None}
-
-
-def encode_transcript(transcript: Transcript) -> dict[str, object]:
-    """A whole transcript as JSON-able data."""
-    return {
-        "turns": [encode_turn(each) for each in transcript.turns],
-        "outcome": transcript.outcome,
-        "reason": transcript.reason,
-        "ended_by": transcript.ended_by,
-        "finished": transcript.finished,
-        "recorded": dict(transcript.recorded),
-    }
 
 
 def _encode_call(call: ToolCall) -> dict[str, object]:
@@ -108,26 +95,6 @@ def decode_turn(data: Mapping[str, Any]) -> Turn:
         latency=_field(data, "latency", float, int),
         usage=_decode_usage(data.get("usage")),
     )
-
-
-def decode_transcript(data: Mapping[str, Any]) -> Transcript:
-    """The transcript that the data say, cleaned; TranscriptError names the field that is wrong."""
-    return Transcript(
-        turns=decode_turns(_objects(data.get("turns", []), "turns")),
-        outcome=decode_outcome(data),
-        reason=_field(data, "reason", str, default=""),
-        ended_by=decode_ended_by(data),
-        finished=_field(data, "finished", bool, default=True),
-        recorded=decode_recorded(data),
-    )
-
-
-def decode_turns(items: Iterable[Mapping[str, Any]]) -> tuple[Turn, ...]:
-    """Turns, whose ids must run 1..n in this order."""
-    turns = tuple(map(decode_turn, items))
-    for place, turn in enumerate(turns, 1):
-        check_order(turn, place)
-    return turns
 
 
 def check_order(turn: Turn, place: int) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import errno
+from itertools import islice
 from pathlib import Path
 
 from pytest_dialeval.errors import RunError, TranscriptError
+from pytest_dialeval.records.wording import did_you_mean
 
+_LISTED_AT_MOST = 2_000  # of the files of a folder, when a name is guessed
 _FULL = "free some space and run again"
 _CLOSED = "choose a folder that can be written (--dialeval-runs DIR, or --out DIR of an import)"
 _REMEDIES = {
@@ -30,12 +33,22 @@ def disk_fault(error: OSError, path: Path, *, kept: str = "") -> RunError:
     return RunError(f"{path}: cannot be written: {what}; {remedy}" + (f" ({kept})" if kept else ""))
 
 
+def nearest(path: Path) -> str:
+    """`; did you mean 'chats.json'?` of the files that lie where this one should."""
+    try:
+        names = [each.name for each in islice(path.parent.iterdir(), _LISTED_AT_MOST)]
+    except OSError:
+        return ""
+    return did_you_mean(path.name, sorted(names))
+
+
 def read_file(path: Path) -> bytes:
     """The bytes of a recording or trace; TranscriptError where they cannot be had."""
     try:
         return path.read_bytes()
     except FileNotFoundError:
-        raise TranscriptError(f"{path}: there is no such file; check the path") from None
+        guess = nearest(path) or "; check the path"
+        raise TranscriptError(f"{path}: there is no such file{guess}") from None
     except IsADirectoryError:
         raise TranscriptError(f"{path}: is a folder; give a file in it") from None
     except (OSError, ValueError) as exc:

@@ -63,6 +63,7 @@ class _Reading:
     unsaid_probes: tuple[str, ...] = ()
 
     def take(self, event: dict[str, Any]) -> None:
+        """Read on; events must come in the order in which a conversation has them."""
         name = event.get("event")
         if self.ending is not None:
             raise TranscriptError(f"{name!r} comes after the end; a file holds one conversation")

@@ -283,7 +283,7 @@ class Actor:
         return await self._speak()
 
 
-def acted(speak: Any, **limits: float) -> Transcript:
+def acted(speak: Any, actor: type[Actor] = Actor, **limits: float) -> Transcript:
     return asyncio.run(
         converse(
             task(max_rounds=2),
@@ -292,7 +292,7 @@ def acted(speak: Any, **limits: float) -> Transcript:
             draw=draw(),
             matchers=MATCHERS,
             limits=Limits(**limits),  # type: ignore[arg-type]
-            simulator=lambda *_: Actor(speak),
+            simulator=lambda *_: actor(speak),
         )
     )
 
@@ -311,6 +311,20 @@ def test_its_faults_are_never_the_agents(error: BaseException):
 
     transcript = acted(speak)
     assert transcript.outcome == "simulator_error" and "x" in transcript.reason
+
+
+def test_a_simulator_that_cannot_tell_what_is_unsaid_voids_the_trial():
+    class Forgetful(Actor):
+        @property
+        def unsaid(self) -> tuple[str, ...]:  # type: ignore[override]
+            raise ValueError("I forgot")
+
+    async def speak() -> Line:
+        return Line("to be")
+
+    transcript = acted(speak, Forgetful)
+    assert transcript.outcome == "simulator_error" and "I forgot" in transcript.reason
+    assert transcript.turns
 
 
 def test_its_lateness_is_its_own():

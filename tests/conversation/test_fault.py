@@ -37,6 +37,16 @@ def test_faults_that_name_whose_they_are_stay(error: Exception):
     assert fault_of(error) is error
 
 
+def test_what_an_agent_raised_is_logged_with_its_traceback(caplog: pytest.LogCaptureFixture):
+    error = raised(ValueError("boom"))
+    fault_of(error)
+    fault_of(AgentFault("said and done"))  # no exception of the agent's: there is no more to say
+    [record] = caplog.records
+    assert (record.name, record.levelname) == ("pytest_dialeval.conversation.fault", "ERROR")
+    assert record.exc_info is not None
+    assert record.exc_info[1] is error
+
+
 def test_an_agent_cannot_blame_the_judge():
     assert type(fault_of(JudgeFault("x"))) is AgentFault
 

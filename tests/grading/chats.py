@@ -7,9 +7,10 @@ import re
 from collections.abc import Callable
 
 from pytest_dialeval.grading.model_judge import ModelJudge
-from pytest_dialeval.records.model import ChatAnswer, ChatCall, ModelSpec
+from pytest_dialeval.models.specs import parse_spec
+from pytest_dialeval.records.model import ChatAnswer, ChatCall
 
-SPEC = ModelSpec("judge", "openai", "grader")
+SPEC = parse_spec("judge", "openai:grader")
 Reply = str | ChatAnswer | BaseException
 
 

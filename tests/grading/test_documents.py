@@ -8,11 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from pytest_dialeval.grading.grade import Dialogue, compile_rubrics, grade
+from pytest_dialeval.grading.grade import Dialogue, batched, compile_rubrics, grade
 from pytest_dialeval.grading.judge import Judge
+from pytest_dialeval.grading.labels import read_labels
 from pytest_dialeval.grading.scripted_judge import ScriptedJudge
 from pytest_dialeval.matching.catalogue import builtin_matchers
 from pytest_dialeval.records.transcript import Transcript
+from pytest_dialeval.records.verdict import Verdict
+from pytest_dialeval.statistics.pass_k import CaseCount
+from pytest_dialeval.suites.load import load_suite
 
 from .samples import TASK, judge_rubric, run, talk
 
@@ -37,6 +41,36 @@ def test_the_figures_of_the_scoring_page() -> None:
     assert (found.failed, found.attempted > 20) == (0, True)
 
 
+def test_the_suite_of_the_reference_page_is_one(tmp_path: Path) -> None:
+    text = blocks("reference/judge.md", "yaml")[1]
+    whole = (
+        "dialeval: 1\ntask: {id: t}\nagents: {a: {use: 'python:a:b'}}\npersonas:\n"
+        f"  - {{id: p, script: {{states: {{start: {{say: [Hi], end: true}}}}}}}}\n{text}"
+    )
+    path = tmp_path / "t.dialeval.yaml"
+    path.write_text(whole, encoding="utf-8")
+    suite = load_suite(path, rootdir=tmp_path, matchers=builtin_matchers())
+    compiled = compile_rubrics(suite.rubrics, builtin_matchers())
+    assert [each.rubric.id for each in batched(compiled)] == ["tone.calm", "tone.brief"]
+    assert suite.rubrics[3].spec.params["votes"] == 3
+
+
+def test_the_function_of_the_calibration_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = "how-to/calibrate-a-judge.md"
+    space: dict[str, object] = {}
+    exec(blocks(page, "python")[0], space)
+    for name, language in (("a.jsonl", "json"), ("a.csv", "csv")):
+        (tmp_path / name).write_text(blocks(page, language)[0], encoding="utf-8")
+        (label,) = read_labels(tmp_path / name)
+        verdicts = {label.about: Verdict("tone.calm", "failed")}
+        space["report"](tmp_path / name, verdicts, {"tone.calm": None}, [CaseCount(1, 0)])
+    assert (
+        "tone.calm acceptance 1 kappa None\ncorrected no label says met" in capsys.readouterr().out
+    )
+
+
 def test_the_judge_of_the_reference_page() -> None:
     space: dict[str, object] = {}
     exec(blocks("reference/judge.md", "python")[0], space)
@@ -58,7 +92,7 @@ def test_the_judge_of_the_reference_page() -> None:
 def test_the_script_of_the_reference_page(
     tmp_path: Path, name: str, transcript: Transcript, expected: str
 ) -> None:
-    script = blocks("reference/judge.md", "yaml")[1]
+    script = blocks("reference/judge.md", "yaml")[2]
     (tmp_path / "judge.yaml").write_text(script, encoding="utf-8")
     hook = blocks("reference/judge.md", "python")[1]
     space: dict[str, object] = {"__file__": str(tmp_path / "conftest.py")}

@@ -86,12 +86,13 @@ SIX = [Turn(n, "agent" if n % 2 else "user", "x" * 10) for n in range(1, 7)]
 @pytest.mark.parametrize(
     ("limit", "after", "shown", "omitted"),
     [
+        # With its mark a turn of the agent takes 52 characters, one of the user 51.
         (None, 0, (1, 2, 3, 4, 5, 6), ()),
-        (60, 0, (1, 2, 3, 4, 5, 6), ()),
-        (59, 0, (2, 3, 4, 5, 6), (1,)),
-        (29, 0, (5, 6), (1, 2, 3, 4)),
-        (29, 4, (5, 6), (1, 2, 3, 4)),
-        (30, 4, (4, 5, 6), (1, 2, 3)),
+        (309, 0, (1, 2, 3, 4, 5, 6), ()),
+        (308, 0, (2, 3, 4, 5, 6), (1,)),
+        (103, 0, (5, 6), (1, 2, 3, 4)),
+        (103, 4, (5, 6), (1, 2, 3, 4)),
+        (154, 4, (4, 5, 6), (1, 2, 3)),
         (0, 0, (), (1, 2, 3, 4, 5, 6)),
     ],
 )
@@ -100,12 +101,11 @@ def test_the_newest_turns_that_count_are_kept(
 ) -> None:
     found = fenced(SIX, limit=limit, after=after)
     assert (found.shown, found.omitted) == (shown, omitted)
-    assert len(fenced(SIX).text) >= len(found.text)
 
 
 def test_what_is_left_out_is_named_where_it_stood() -> None:
     turns = [Turn(1, "user", "a"), Turn(2, "agent", "b" * 50), Turn(3, "user", "c" * 50)]
-    shown = fenced([*turns, Turn(4, "agent", "d"), Turn(5, "user", "e" * 50)], limit=10)
+    shown = fenced([*turns, Turn(4, "agent", "d"), Turn(5, "user", "e" * 50)], limit=90)
     assert [title for title, _ in blocks(shown.text, shown.nonce)] == [
         "transcript",
         "turn 1, user",
@@ -130,18 +130,23 @@ def test_ranges() -> None:
 def test_every_text_is_read_back_whole(texts: list[str]) -> None:
     turns = [Turn(n, "agent", each) for n, each in enumerate(texts, 1)]
     shown = fenced(turns)
-    _, *found, last = shown.text.split(f"<<<{shown.nonce} ")
+    _, _, *found, last = shown.text.split(f"<<<{shown.nonce} ")
     assert last == "end of transcript"
     assert found == [f"turn {n}, agent\n{clean(each)}\n" for n, each in enumerate(texts, 1)]
 
 
 @given(
-    st.lists(st.integers(0, 30), min_size=1, max_size=12), st.integers(0, 200), st.integers(0, 12)
+    st.lists(st.integers(0, 30), min_size=1, max_size=12), st.integers(0, 700), st.integers(0, 12)
 )
 def test_the_limit_holds_and_nothing_disappears(sizes: list[int], limit: int, after: int) -> None:
     turns = [Turn(n, "agent", "x" * size) for n, size in enumerate(sizes, 1)]
     found = fenced(turns, limit=limit, after=after)
-    assert sum(sizes[each - 1] for each in found.shown) <= limit
+    ours = ("transcript\n", "end of", "left out")
+    turns_shown = [
+        each for each in found.text.split(found.mark)[1:] if not each[1:].startswith(ours)
+    ]
+    assert len(turns_shown) == len(found.shown)
+    assert sum(len(found.mark + each) - 1 for each in turns_shown) <= limit
     assert sorted((*found.shown, *found.omitted)) == [each.id for each in turns]
-    if sum(sizes) <= limit:
+    if len(fenced(turns).text) <= limit:
         assert not found.omitted

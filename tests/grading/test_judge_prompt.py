@@ -77,6 +77,26 @@ def test_the_schema_has_the_reasoning_first_and_no_field_for_a_fix() -> None:
     Draft202012Validator.check_schema(schema)
 
 
+def test_the_form_is_told_in_words_too() -> None:
+    citation = (
+        '"evidence": [{"turn_id": number of the quoted turn, "quote": "..."}], '
+        '"absence": true where "evidence" is empty because it never happened, else false}'
+    )
+    assert text(judge_prompt([QUESTION])).endswith(
+        "\nReply with one JSON object and nothing else:\n"
+        f'{{"reasoning": "...", "verdict": "met" or "not_met" or "cannot_tell", {citation}'
+    )
+    levels = [{"name": each, "score": 0.5, "example": "x"} for each in ("坏", "good")]
+    graded = replace(OTHER, params={"levels": levels})
+    assert text(judge_prompt([graded])).endswith(
+        f'{{"reasoning": "...", "verdict": "坏" or "good" or "cannot_tell", {citation}'
+    )
+    assert text(judge_prompt([QUESTION, OTHER])).endswith(
+        '\n{"verdicts": [{"rubric": "...", "reasoning": "...", '
+        f'"verdict": "met" or "not_met" or "cannot_tell", {citation}]}}'
+    )
+
+
 def test_a_batch_asks_each_by_its_id() -> None:
     prompt = judge_prompt([QUESTION, OTHER])
     assert titles(prompt)[-3:] == [
@@ -101,7 +121,7 @@ def test_why_a_reply_was_refused_is_data_too() -> None:
 
 
 def test_what_is_left_out_is_said_and_cannot_be_cited() -> None:
-    prompt = judge_prompt([QUESTION], max_context_chars=10)
+    prompt = judge_prompt([QUESTION], max_context_chars=140)
     assert prompt.omitted == (1, 2)
     assert "\nLeft out for want of room: turn 1 to 2.\n" in text(prompt)
     assert ids(prompt) == [3, 4, 5]
@@ -125,7 +145,7 @@ def test_the_digest_follows_the_wording(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_the_digest_follows_the_form(monkeypatch: pytest.MonkeyPatch) -> None:
     before = prompt_digest(batch=False)
-    monkeypatch.setattr(module, "DECISIONS", ("met", "not_met"))
+    monkeypatch.setattr(module, "DECISIONS", ("met", "cannot_tell"))
     assert prompt_digest(batch=False) != before
 
 

@@ -75,7 +75,7 @@ def test_strings_may_break_lines_and_quote_tags() -> None:
     ],
 )
 def test_forms_that_would_have_to_be_guessed(text: str, reason: str) -> None:
-    with pytest.raises(UnusableReply, match="^(the|a) ") as caught:
+    with pytest.raises(UnusableReply, match=r"^(the|a) ") as caught:
         read(text)
     assert reason in str(caught.value)
 
@@ -83,8 +83,10 @@ def test_forms_that_would_have_to_be_guessed(text: str, reason: str) -> None:
 @pytest.mark.parametrize(
     "word",
     # As gpt-4o wrote them where it was asked for pass or fail, and some more.
-    ["satisfied", "satisfactory", "compliant", "correct", "pass", "fail", "yes", "partially met"]
-    + ["metx", "not", "", " ", True, False, 1, 0, None, ["met"], {"met": 1}, "unmet", "not met."],
+    [
+        *("satisfied", "satisfactory", "compliant", "correct", "pass", "fail", "yes", "partially"),
+        *("metx", "not", "", " ", True, False, 1, 0, None, ["met"], {"met": 1}, "unmet", "met."),
+    ],
 )
 def test_drifted_words_are_never_guessed(word: object) -> None:
     with pytest.raises(UnusableReply, match="is none of met, not_met, cannot_tell"):
@@ -151,6 +153,24 @@ def test_a_verdict_that_the_transcript_holds_is_not_the_judges(around: str) -> N
     assert read_reply(ChatAnswer(around.replace("{}", GOOD)), ["hello", said]) == READ
 
 
+LEVELS = ["rude", "Fairly polite", "polite"]
+
+
+@pytest.mark.parametrize(
+    ("word", "level"), [("rude", "rude"), ("fairly_polite", "Fairly polite"), ("POLITE", "polite")]
+)
+def test_levels_are_words_of_their_own(word: str, level: str) -> None:
+    found = read_reply(ChatAnswer(written(word, (3, "free"))), levels=LEVELS)
+    assert (found.verdict, found.level, found.evidence) == ("met", level, READ.evidence)
+
+
+def test_a_level_or_nothing() -> None:
+    assert read_reply(ChatAnswer(written("cannot_tell")), levels=LEVELS).verdict == "cannot_tell"
+    for word in ("met", "not_met", "very polite", "poli", None):
+        with pytest.raises(UnusableReply, match="none of rude, Fairly polite, polite, cannot_tell"):
+            read_reply(ChatAnswer(written(word)), levels=LEVELS)
+
+
 def entry(rubric: object, text: str = GOOD) -> dict[str, object]:
     return {"rubric": rubric, **json.loads(text)}
 
@@ -160,35 +180,35 @@ def batch(*entries: object) -> ChatAnswer:
 
 
 def test_a_batch_is_matched_by_id_whatever_the_order() -> None:
-    found = read_replies(batch(entry("b", BAD), entry("a")), ["a", "b"])
+    found = read_replies(batch(entry("b", BAD), entry("a")), dict.fromkeys("ab", ()))
     assert found == {"a": READ, "b": JudgeReply("met", "it says so", (Citation(1, "hi"),))}
 
 
 def test_what_one_entry_lacks_spoils_no_other() -> None:
     answer = batch(entry("a"), entry("b", written("satisfied")), entry("d"), entry("d", BAD), 7)
-    found = read_replies(answer, ["a", "b", "c", "d"])
+    found = read_replies(answer, dict.fromkeys("abcd", ()))
     assert found["a"] == READ
     assert {name: str(each) for name, each in found.items() if name != "a"} == {
         "b": "verdict 'satisfied' is none of met, not_met, cannot_tell",
-        "c": "there is no verdict for 'c'; give one",
-        "d": "there is 2 verdicts for 'd'; give one",
+        "c": "'c' has no verdict; give one",
+        "d": "'d' has 2 verdicts; give one",
     }
 
 
 @pytest.mark.parametrize("rubric", ["A", " a", "a.b", None, 1, ["a"]])
 def test_ids_are_compared_exactly(rubric: object) -> None:
-    assert isinstance(read_replies(batch(entry(rubric)), ["a"])["a"], UnusableReply)
+    assert isinstance(read_replies(batch(entry(rubric)), {"a": ()})["a"], UnusableReply)
 
 
 @pytest.mark.parametrize("text", [GOOD, '{"verdicts": {"a": 1}}', json.dumps([entry("a")])])
 def test_a_batch_of_another_form_is_refused_as_a_whole(text: str) -> None:
     with pytest.raises(UnusableReply):
-        read_replies(ChatAnswer(text), ["a"])
+        read_replies(ChatAnswer(text), {"a": ()})
 
 
 @given(st.text(max_size=200) | st.text(alphabet='{}[]":,<>/`\\ntimehk verdict', max_size=200))
 def test_any_text_is_read_or_refused(text: str) -> None:
-    for reader in (read_reply, lambda answer: read_replies(answer, ["a"])):
+    for reader in (read_reply, lambda answer: read_replies(answer, {"a": ()})):
         try:
             reader(ChatAnswer(text))
         except UnusableReply as problem:

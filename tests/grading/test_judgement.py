@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -93,7 +94,7 @@ REFUSED = [
     (met((True, "Hello")), "there is no turn True"),
     (met(("3", "free")), "there is no turn '3'"),
     (met((3, "costs nothing")), "the quote 'costs nothing' does not stand in turn 3"),
-    (met((1, "free of charge")), "does not stand in turn 1"),
+    (met((1, "free of charge")), "does not stand in turn 1; it stands in turn 3"),
     (met((3, "free of charge"), (3, "and quick")), "'and quick' does not stand in turn 3"),
     (met((3, ".")), "does not stand in turn 3"),
     (met((3,)), "is no pair of turn id and quote"),
@@ -165,6 +166,20 @@ def test_being_cancelled_is_no_verdict() -> None:
 
     with pytest.raises(asyncio.CancelledError):
         ask(asyncio.CancelledError())
+
+
+def test_a_level_of_anothers_judge_is_checked_too() -> None:
+    levels = [{"name": "poor", "score": 0.2, "example": "x"}]
+    question = replace(QUESTION, params={"levels": levels}, min=0.2)
+    verdict, judge = ask(
+        met((3, "free"), level="splendid"), met((3, "free"), level="poor"), question=question
+    )
+    assert judge.questions[1].refused == "level 'splendid' is none of its levels: poor"
+    assert (verdict.status, verdict.score, verdict.details["level"]) == ("passed", 0.2, "poor")
+    plain, _ = ask(met((3, "free")), question=question)  # a judge that knows no levels
+    assert (plain.status, plain.score) == ("passed", 1.0)
+    no, _ = ask(JudgeReply("not_met", "no", ((3, "free"),)), question=replace(question, min=0.0))
+    assert (no.status, no.score) == ("failed", 0.0)
 
 
 AFTER = JudgeQuestion("flow.explain", "it is free", "completion", TASK, TURNS, after=2)

@@ -122,7 +122,7 @@ def test_matchers_of_the_user_may_be_used(tmp_path: Path) -> None:
         (
             "verdict: {}\nverdicts: {}\n",
             1,
-            "unknown key of a judge script 'verdict'; did you mean 'verdicts'?",
+            "'verdict' of a judge script; did you mean 'verdicts'?",
         ),
         ("verdicts:\n  a: {verdict: mett}\n", 2, "did you mean 'met'?"),
         ("verdicts:\n  a:\n    verdict: met\n    reason: x\n", 4, "'reason'"),

@@ -23,15 +23,28 @@ def test_the_mapping_is_fresh() -> None:
 
 def test_an_unknown_key_is_told_with_those_allowed() -> None:
     assert problems("keyword", {"anny": ["x"]}) == {
-        ("anny",): "unknown key 'anny'; 'keyword' allows the keys any, all, none, by, turns;"
-        " did you mean 'any'?"
+        ("anny",): "unknown key 'anny' of keyword; did you mean 'any'? "
+        "(keys: any, all, none, by, turns)"
     }
+
+
+@pytest.mark.parametrize(
+    ("method", "value"),
+    [
+        ("tool_called", {"nme": "find_order"}),
+        ("recorded", {"feild": "reward", "min": 1}),
+        ("blacklist", {"phrase": "guarantee"}),
+    ],
+)
+def test_a_misspelt_key_is_not_missed_too(method: str, value: dict[str, object]) -> None:
+    (text,) = problems(method, value).values()
+    assert text.startswith("unknown key ") and "did you mean" in text
 
 
 @pytest.mark.parametrize(
     ("method", "value", "path", "text"),
     [
-        ("keywrd", [], (), "unknown matcher 'keywrd'; known: all, any, "),
+        ("keywrd", [], (), "unknown matcher 'keywrd'; did you mean 'keyword'? (matchers: all, "),
         ("keyword", {"any": ["x", True]}, ("any", 1), "a truth value is no word; quote it"),
         ("keyword", {"any": []}, ("any",), "[] is empty"),
         ("keyword", {"any": [" "]}, ("any", 0), "holds nothing that could be found"),
@@ -43,7 +56,7 @@ def test_an_unknown_key_is_told_with_those_allowed() -> None:
         ("keyword", {"by": "user"}, (), "needs words below any, all or none"),
         ("keyword", None, (), "needs words below any, all or none"),
         ("length", {}, (), "needs max_ or min_"),
-        ("length", 40, (), "40 is no mapping; 'length' allows the keys max_chars"),
+        ("length", 40, (), "40 is no mapping (keys: max_chars"),
         ("length", {"max_chars": "40"}, ("max_chars",), "valid integer"),
         ("length", {"max_chars": -1}, ("max_chars",), "greater than or equal to 0"),
         ("length", {"max_chars": 1, "min_chars": 2}, (), "min_chars is above max_chars"),

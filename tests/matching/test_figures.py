@@ -124,6 +124,6 @@ def test_figures_stand_apart_in_order(text: str) -> None:
     "unit", ["1", "一", "1,000", "1-", "one ", "a@", "百分之", "1万", "点", "#1."]
 )
 def test_long_texts_take_linear_time(unit: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     figures(unit * (100_000 // len(unit)))
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5

@@ -28,8 +28,7 @@ def test_its_parameters_are_those_of_the_function() -> None:
     assert spec_problems(MatcherSpec("polite", {"words": ["x"], "at_leest": 2}), known) == [
         (
             ("at_leest",),
-            "unknown key 'at_leest'; 'polite' allows the keys words, at_least;"
-            " did you mean 'at_least'?",
+            "unknown key 'at_leest' of polite; did you mean 'at_least'? (keys: words, at_least)",
         )
     ]
     assert spec_problems(MatcherSpec("polite"), known) == [((), "'polite' needs the key 'words'")]

@@ -123,6 +123,6 @@ def test_typed_keeps_case_and_folds_marks() -> None:
 
 
 def test_a_million_marks_take_no_quadratic_time() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     normal("\u0301\u0323" * 250_000)
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10

@@ -33,7 +33,53 @@ def test_a_foreign_number_is_quoted_where_it_stands() -> None:
     result = ask("number_whitelist", {}, view("a: 7天，也就是 168小时", variables={"days": 7}))
     assert (result.score, quotes(result)) == (0, ["168"])
     assert result.evidence[0].turn == 1
-    assert "'168', which nothing allows" in result.reason
+    assert result.reason == (
+        "turn 1 says '168', which nothing allows; if it is right, write `allow: [168]`"
+    )
+
+
+def test_the_remedy_names_where_a_number_was_met() -> None:
+    called = (ToolCall("find", {"id": 7}, result="7 of 50"),)
+    spoken = (
+        Turn(1, "user", "Is it 40?"),
+        Turn(2, "agent", "", tool_calls=called),
+        Turn(3, "agent", "40, not 50, by 10:00."),
+        Turn(4, "user", "By 10:00?"),
+    )
+    assert ask("number_whitelist", {}, View(spoken)).reason == (
+        "turn 3 says '40', '50' and '10:00', which nothing allows; if they are right, write "
+        "`allow: [40, 50, '10:00']`, or `user: true`: the user said '40' before, "
+        "or `tools: true`: a tool call had '50' before"
+    )
+    held = ask("number_whitelist", {"user": True, "tools": True, "allow": "10:00"}, View(spoken))
+    assert held.score == 1
+
+
+@pytest.mark.parametrize(
+    ("params", "expected"),
+    [
+        ({}, "only numbers from the task's variables or its prompt (there: 7, 99.5, 3, 5%)"),
+        ({"prompt": False}, "only numbers from the task's variables (there: 7, 99.5)"),
+        (
+            {"allow": [*range(20, 27)], "prompt": False, "user": True, "tools": True},
+            "only numbers from the task's variables, `allow`, what the user said before or tool "
+            "calls (there: 7, 99.5, 20, 21, 22, 23, 24, 25 and 1 more)",
+        ),
+        (
+            {"prompt": False, "arithmetic": True},
+            "only numbers from the task's variables, or worked out from them (there: 7, 99.5)",
+        ),
+    ],
+)
+def test_what_is_allowed_is_said(params: dict[str, object], expected: str) -> None:
+    task = {"variables": {"days": 7, "fee": "$99.5"}, "prompt": "1. In 3 days, 5% off."}
+    for line in ("a: 168", "a: 7", "u: silence"):
+        assert ask("number_whitelist", params, view(line, **task)).expected == expected
+
+
+def test_where_nothing_is_allowed_that_is_said() -> None:
+    expected = "only numbers from the task's variables or its prompt (there: none)"
+    assert ask("number_whitelist", {}, view("a: 168")).expected == expected
 
 
 @pytest.mark.parametrize(

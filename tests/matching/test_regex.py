@@ -73,9 +73,9 @@ def test_what_is_no_pattern_is_told(written: str) -> None:
 )
 @pytest.mark.parametrize("unit", ["ab", " "])
 def test_long_texts_end_in_time(written: str, unit: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     score("regex", written, "a: " + unit * 500_000)
-    assert time.perf_counter() - start < 30
+    assert time.process_time() - start < 30
 
 
 def test_a_match_is_found_across_windows_and_at_the_end_only_where_it_is() -> None:
@@ -124,7 +124,7 @@ def test_what_is_let_pass_is_quick_on_texts_that_almost_match(written: str) -> N
         compiled = pattern(f"{written}!")
     except TooAmbiguous:
         return
-    start = time.perf_counter()
+    start = time.process_time()
     for text in ("a" * 200, "ab" * 100, "1" * 200):
         compiled.first(text)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5

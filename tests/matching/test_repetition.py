@@ -57,6 +57,6 @@ def test_a_thousand_long_turns_take_no_quadratic_time() -> None:
             for number in range(1, 1001)
         )
     )
-    start = time.perf_counter()
+    start = time.process_time()
     ask("repetition", {"near": 0.5}, talk)
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10

@@ -392,18 +392,27 @@ def test_an_endpoint_that_wants_us_back_after_the_deadline_is_not_waited_for() -
 
 def test_retry_after_holds_other_calls_back_too() -> None:
     async def story() -> None:
-        async with door_to(error(429, retry_after="0.4")) as (door, server):
-            first = asyncio.create_task(door.chat(call_to(server.base_url), deadline=5))
+        go_on = asyncio.Event()
+        slow = [stream(events_of("fine"), then=_set(go_on)) for _ in range(9)]
+        async with door_to(*slow, error(429, retry_after="0.4")) as (door, server):
+            calls = [call_to(server.base_url, trial=trial) for trial in range(10)]
+            tasks = [asyncio.create_task(door.chat(each, deadline=5)) for each in calls]
             await until(lambda: door.throttled == 1)
             began = time.perf_counter()
-            second = asyncio.create_task(door.chat(call_to(server.base_url, trial=2), deadline=5))
+            go_on.set()
+            await until(lambda: server.in_flight == 0)  # so that the limit, 7 by now, has room
+            late = asyncio.create_task(door.chat(call_to(server.base_url, trial=99), deadline=5))
             await asyncio.sleep(0.1)
-            assert (door.waiting(), server.requests) == (1, 1)
-            await asyncio.gather(first, second)
+            assert (door.waiting(), server.requests) == (1, 10)
+            await asyncio.gather(late, *tasks)
             assert time.perf_counter() - began > 0.2
-            assert (door.waiting(), server.requests) == (0, 3)
+            assert (door.waiting(), server.requests) == (0, 12)
 
     play(story())
+
+
+async def _set(event: asyncio.Event) -> None:
+    await event.wait()
 
 
 # Deadlines, cancellation, machines

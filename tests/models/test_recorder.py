@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_dialeval.errors import CassetteMiss, HarnessFault, NotMeasured, ProviderFault
-from pytest_dialeval.models.cassette_file import Tape, merge, read_cassette
+from pytest_dialeval.models.cassette_file import merge, read_cassette
 from pytest_dialeval.models.recorder import Mode, Recorder, default_mode, read_mode
+from pytest_dialeval.models.tape import Tape
 from pytest_dialeval.models.usage import UsageSink
 from pytest_dialeval.records.model import ChatAnswer, ChatCall
 from pytest_dialeval.traces.redaction import Redaction
@@ -172,6 +173,18 @@ def test_a_secret_reaches_neither_file_nor_run(suite: Suite) -> None:
     assert ask(bare, lines) == [answers[0]]
 
 
+def test_a_nonce_that_the_model_repeats_makes_no_later_call_another(suite: Suite) -> None:
+    def talk(mode: Mode, nonces: tuple[str, str], *script: str) -> list[str]:
+        first = a_call(f"<{nonces[0]}>", nonce=nonces[0])
+        [answer], _ = suite.run(mode, [first], *script[:1])
+        again = a_call(f"<{nonces[1]}> you said {answer.text}", purpose="re-ask", nonce=nonces[1])
+        return [answer.text, suite.run(mode, [again], *script[1:])[0][0].text]
+
+    recorded = talk("new", ("n0n1", "n0n2"), "in <n0n1> it says", "met")
+    assert recorded == ["in <<nonce>> it says", "met"]
+    assert talk("none", ("n0n3", "n0n4")) == recorded
+
+
 def test_a_trial_that_ended_unmeasured_is_replayed_by_none_and_asked_anew_by_new(
     suite: Suite,
 ) -> None:
@@ -207,6 +220,25 @@ def test_a_trial_that_is_held_again_in_the_run_is_asked_anew(suite: Suite) -> No
     merge(suite.path, [tape.path])
     assert [each.answer.text for each in read_cassette(suite.path).entries.values()] == ["three"]
     assert not read_cassette(suite.path).again
+
+
+def test_a_replayed_trial_that_ends_unmeasured_is_not_replayed_again(suite: Suite) -> None:
+    suite.run("new", turns(1), "one")
+    tape = Tape(suite.path.with_name("tape"))
+    recorder = suite.recorder("new", ScriptedChat("two"), tape)
+    assert ask(recorder, turns(1))[0].text == "one"
+    recorder.forget(CASE, 1)
+    assert ask(recorder, turns(1))[0].text == "two"
+    tape.close()
+    merge(suite.path, [tape.path])
+    assert suite.run("none", turns(1))[0][0].text == "two"
+
+
+def test_an_agent_with_tools_asks_twice_in_a_turn_and_both_stay(suite: Suite) -> None:
+    first, second, other = (a_call(each) for each in ("Hi", "hours: 9", "hours: 10"))
+    suite.run("new", [first, second], "one", "two")
+    assert suite.run("new", [first, other], "three")[1] == ["turn 1"]
+    assert [each.text for each in suite.run("none", [first, other])[0]] == ["one", "three"]
 
 
 @pytest.mark.parametrize("mode", ["none", "off"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_dialeval.models.usage import Sum, Tally, UsageSink
@@ -89,6 +89,7 @@ events = st.lists(
 )
 
 
+@settings(max_examples=60, deadline=None)
 @given(events, events)
 def test_two_workers_are_one(
     one: list[tuple[Role, int, ChatAnswer]], two: list[tuple[Role, int, ChatAnswer]]

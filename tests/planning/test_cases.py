@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -219,6 +220,23 @@ def test_two_tasks_under_one_name_are_refused_not_pooled() -> None:
     assert str(caught.value) == (
         f"the recorded task ids 'A task' and '{twin}' would both be called '{twin}'; "
         "rename one of them in the recordings"
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "again"),
+    [
+        (recording("7", 0), recording("7", 0)),
+        (recording("7", 0, trial=3), replace(recording("7", 5, trial=3), sha256="e" * 64)),
+    ],
+    ids=["a file given twice", "a trial in two files"],
+)
+def test_a_conversation_counts_once(first: Recording, again: Recording) -> None:
+    with pytest.raises(TranscriptError) as caught:
+        list(plan_recordings(suite(), Naming("s", False), "r", [first, again]))
+    assert str(caught.value) == (
+        f"/r.json: recording {again.index}, task '7', stands in /r.json too (recording 0); "
+        "give each conversation once"
     )
 
 

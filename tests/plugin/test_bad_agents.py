@@ -37,23 +37,28 @@ def command(shop: Shop, body: str, *arguments: str) -> pytest.RunResult:
     return beside(shop, f"command:{shlex.quote(sys.executable)} -S bad.py", *arguments)
 
 
-def it_is_the_agents_fault(shop: Shop, result: pytest.RunResult, said: str) -> None:
+def it_is_the_agents_fault(
+    shop: Shop, result: pytest.RunResult, said: str, *, raised: bool = False
+) -> None:
     # greet fails in both trials; of safety nothing can be asked where nothing was said
     result.assert_outcomes(passed=4, failed=2, skipped=2)
     assert result.ret == 1
-    result.stdout.fnmatch_lines([f"greet (completion, keyword, weight 1): {said}"])
+    result.stdout.fnmatch_lines([said, "  rubric: greet (completion, keyword, weight 1)"])
     bad, good = (shop.agent_figures(agent=place) for place in (0, 1))
     assert (bad["name"], bad["pass_rate"], bad["task_score_mean"]) == ("bad", 0.0, 0.0)
     assert (bad["unmeasured"], bad["safety_breaches"]) == (0, 0)
     assert good["pass_rate"] == 1.0
-    assert "Traceback" not in result.stdout.str()
+    # Nothing has a traceback but what the agent raised, once in each trial.
+    text = result.stdout.str()
+    assert text.count("Traceback") == (2 if raised else 0)
+    assert text.count("conversation.fault: the agent raised\n") == (2 if raised else 0)
     assert shop.summary["outcomes"]["agent_error"] == 2
 
 
 def it_is_nobodys_fault(shop: Shop, result: pytest.RunResult, said: str) -> None:
     result.assert_outcomes(passed=4, errors=4)
     assert result.ret == 10
-    result.stdout.fnmatch_lines([f"unmeasured: harness_error: {said}"])
+    result.stdout.fnmatch_lines([f"unmeasured: {said} (harness_error)"])
     bad, good = (shop.agent_figures(agent=place) for place in (0, 1))
     assert (bad["unmeasured"], bad["pass_rate"]) == (2, None)
     assert good["pass_rate"] == 1.0
@@ -80,7 +85,27 @@ def it_is_nobodys_fault(shop: Shop, result: pytest.RunResult, said: str) -> None
     ids=["raises", "raises_async", "none", "number", "odd_dict", "exits", "class", "start"],
 )
 def test_python_that_misbehaves(shop: Shop, body: str, said: str) -> None:
-    it_is_the_agents_fault(shop, python(shop, body), said)
+    raised = "raise" in body or "exit" in body
+    it_is_the_agents_fault(shop, python(shop, body), said, raised=raised)
+
+
+def test_what_an_agent_raised_is_filed_with_the_items_of_its_conversation(shop: Shop) -> None:
+    result = python(shop, "def bad(message):\n    return message['price']\n")
+
+    result.stdout.fnmatch_lines(
+        [
+            "*_ bad-buyer-1 greet _*",
+            "the agent failed: the agent raised TypeError: *bad.py:2)",
+            "*- Captured dialogue log setup -*",
+            "ERROR    pytest_dialeval.conversation.fault: the agent raised",
+            "Traceback (most recent call last):",
+            '*bad.py", line 2, in bad',
+            "TypeError: string indices must be integers*",
+            "*_ bad-buyer-2 greet _*",
+            "*- Captured dialogue log setup -*",
+        ]
+    )
+    assert result.stdout.str().count("Captured dialogue log") == 2
 
 
 def test_an_async_agent_that_hangs(shop: Shop) -> None:
@@ -144,7 +169,7 @@ def test_an_agent_that_says_it_cannot_be_measured(shop: Shop) -> None:
 
     result.assert_outcomes(passed=4, errors=4)
     assert result.ret == 10
-    result.stdout.fnmatch_lines(["unmeasured: provider_error: quota used up"])
+    result.stdout.fnmatch_lines(["unmeasured: quota used up (provider_error)"])
 
 
 def test_safety_is_judged_on_the_turns_before_a_crash(shop: Shop) -> None:

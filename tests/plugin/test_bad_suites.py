@@ -52,6 +52,23 @@ def test_no_traceback_is_shown(shop: Shop) -> None:
         assert not re.search(r"\.py:\d", text)
 
 
+def test_a_suite_that_ends_in_yml_is_said_and_never_passed_over(shop: Shop) -> None:
+    shop.suite()
+    (shop.path / "shop.dialeval.yaml").rename(shop.path / "shop.dialeval.yml")
+
+    result = shop.run()
+
+    result.assert_outcomes(errors=1)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(
+        [
+            "*ERROR collecting shop.dialeval.yml*",
+            "shop.dialeval.yml: suites end in .dialeval.yaml; rename the file",
+        ]
+    )
+    assert "Traceback" not in result.stdout.str()
+
+
 def test_a_bad_suite_stops_the_run_as_any_test_would(shop: Shop) -> None:
     shop.write("bad.dialeval.yaml", BROKEN)
     shop.suite("good")

@@ -48,6 +48,40 @@ def test_errors_with_their_lines_and_nothing_else(shop: Shop) -> None:
     assert "trials must be a whole number" in lines[1]
 
 
+def test_agents_that_cannot_be_made_are_errors_at_their_lines(shop: Shop) -> None:
+    shop.write("own.py", "def shop(message):\n    return 'Hello'\n")
+    shop.suite(
+        agents={
+            "good": {"use": "python:own.py:shop"},
+            "bad": {"use": "python:own.py:shpo"},
+            "gone": {"use": "python:nothing_of_this_name:shop"},
+        }
+    )
+    shop.write(
+        "test_body.py",
+        "from pytest_dialeval import dialogue_case\n\n"
+        '@dialogue_case("shop.dialeval.yaml")\ndef test_body(dialogue): ...\n',
+    )
+    line = shop.line_of("shop.dialeval.yaml", '"bad"')
+
+    result = run("lint", ".")
+
+    assert result.exit_code == 1
+    bad, gone, note = result.output.splitlines()  # each once, though the body brings it again
+    assert bad.startswith(f"shop.dialeval.yaml:{line}: agent 'bad': ")
+    assert "did you mean 'shop'?" in bad
+    assert gone.startswith(f"shop.dialeval.yaml:{line}: agent 'gone': ")
+    assert "nothing_of_this_name" in gone
+    assert ": note: " in note
+
+
+def test_lint_starts_no_program(shop: Shop) -> None:
+    shop.suite(agents={"own": {"use": "command:touch started"}})
+
+    assert run("lint", ".").exit_code == 0
+    assert not (shop.path / "started").exists()
+
+
 def test_matchers_and_agents_of_conftest_are_known(shop: Shop) -> None:
     shop.write(
         "conftest.py",

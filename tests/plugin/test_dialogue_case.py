@@ -7,6 +7,9 @@ import sys
 
 import pytest
 
+from pytest_dialeval.runs.directory import RunDirectory
+from pytest_dialeval.runs.record import read_facts
+
 from .conftest import Shop, persona, rubric, told
 
 HEAD = "import pytest\nfrom pytest_dialeval import NotMeasured, dialogue_case\n\n"
@@ -101,7 +104,9 @@ def test_every_verdict_of_a_rubric_item(said: Shop) -> None:
         "skipped": 1,
         "errors": 1,
     }
-    result.stdout.fnmatch_lines(["tractor (completion, keyword, weight 1): no searched turn*"])
+    result.stdout.fnmatch_lines(
+        ["no searched turn says 'tractor'", "  rubric: tractor (completion, keyword, weight 1)"]
+    )
 
 
 def test_one_conversation_serves_the_body_and_all_rubrics(shop: Shop) -> None:
@@ -162,8 +167,59 @@ def test_a_resource_that_a_body_leaves_open_fails_it(said: Shop) -> None:
     result = said.run("test_shop.py")
 
     result.assert_outcomes(failed=1)
-    assert said.agent_figures()["pass_rate"] == 0.0
+    # The test is broken: its item fails, and nothing is said of the agent.
+    figures = said.agent_figures()
+    assert (figures["unmeasured"], figures["pass_rate"]) == (1, None)
     result.stdout.no_fnmatch_line("*something rewrote the report*")
+
+
+def test_a_body_that_is_broken_fails_and_measures_nothing(said: Shop) -> None:
+    module(
+        said,
+        '@dialogue_case("shop.dialeval.yaml", personas=["buyer"], rubrics=["greet"], trials=2)\n'
+        "def test_stock(dialogue):\n    assert dialogue.trial == 2 or {}['price']\n",
+    )
+
+    result = said.run("test_shop.py")
+
+    result.assert_outcomes(passed=3, failed=1)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["E*KeyError: 'price'", "*- dialogue -*", "repeat: pytest *"])
+    result.stdout.no_fnmatch_line("*something rewrote the report*")
+    figures = said.agent_figures()
+    assert (figures["trials"], figures["passed"], figures["unmeasured"]) == (2, 1, 1)
+    verdicts = said.summary["verdicts"]
+    assert (verdicts["passed"], verdicts["failed"], verdicts["unmeasured"]) == (3, 0, 1)
+    facts = read_facts(RunDirectory(said.last_run)).values()
+    [broken] = [v for each in facts for v in each.verdicts.values() if v.status == "unscored"]
+    assert (broken.fault, broken.reason) == ("harness_error", "the test raised KeyError: 'price'")
+
+
+@pytest.mark.parametrize("raising", ["assert not dialogue.turns", "pytest.fail('too curt')"])
+def test_a_body_that_asserts_or_fails_measures(said: Shop, raising: str) -> None:
+    module(
+        said,
+        '@dialogue_case("shop.dialeval.yaml", personas=["buyer"])\n'
+        f"def test_stock(dialogue):\n    {raising}\n",
+    )
+
+    said.run("test_shop.py").assert_outcomes(failed=1)
+
+    figures = said.agent_figures()
+    assert (figures["unmeasured"], figures["pass_rate"]) == (0, 0.0)
+
+
+def test_expectations_fail_in_the_short_summary_without_their_module(said: Shop) -> None:
+    module(
+        said,
+        '@dialogue_case("shop.dialeval.yaml", personas=["buyer"])\n'
+        "def test_stock(dialogue):\n    dialogue.expect.keyword(any=['tractor'])\n",
+    )
+
+    result = said.run("test_shop.py", "-rf")
+
+    result.stdout.fnmatch_lines(["FAILED test_shop.py::test_stock[[]buyer-1[]] - Expect*"])
+    result.stdout.no_fnmatch_line("*pytest_dialeval.*")
 
 
 def test_a_body_may_skip(said: Shop) -> None:
@@ -231,7 +287,7 @@ def test_an_agent_that_fails_fails_the_body_without_running_it(said: Shop) -> No
     result = said.run("test_shop.py", "--dialeval-agent=clerk=python:bad.py:bad")
 
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["test_stock: the agent failed: *no model*"])
+    result.stdout.fnmatch_lines(["the agent failed: *no model*"])
     assert not (said.path / "ran").exists()
 
 
@@ -244,7 +300,7 @@ def test_an_agent_that_cannot_be_had_leaves_the_body_unmeasured(said: Shop) -> N
     result = said.run("test_shop.py", "--dialeval-agent=clerk=python:nowhere.py:bad")
 
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["unmeasured: harness_error:*no file 'nowhere.py'*"])
+    result.stdout.fnmatch_lines(["unmeasured: *no file 'nowhere.py'* (harness_error)"])
 
 
 @pytest.mark.parametrize("order", ["parametrize_above", "parametrize_below"])

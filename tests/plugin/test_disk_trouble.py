@@ -82,7 +82,7 @@ def test_a_full_disk_voids_trials_and_blames_nobody(
     result.assert_outcomes(errors=4)
     assert result.ret == 10
     result.stdout.fnmatch_lines(
-        ["unmeasured: harness_error: *traces/shop.clerk.buyer-1.*No space left on device*"]
+        ["unmeasured: *traces/shop.clerk.buyer-1.*No space left on device* (harness_error)"]
     )
     assert shop.summary["outcomes"]["harness_error"] == 2
     assert "Traceback" not in result.stdout.str()

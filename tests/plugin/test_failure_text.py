@@ -17,11 +17,12 @@ def repeat_command(result: pytest.RunResult) -> list[str]:
     return words[1:]
 
 
-def test_the_first_line_names_rubric_dimension_method_and_weight(shop: Shop) -> None:
+def test_the_reason_comes_first_then_rubric_dimension_method_and_weight(shop: Shop) -> None:
     shop.suite(rubrics=[rubric("tractor", "tractor", dimension="robustness", weight=2.5)])
 
     shop.run().stdout.fnmatch_lines(
-        ["tractor (robustness, keyword, weight 2.5): no searched turn says 'tractor'"]
+        ["no searched turn says 'tractor'", "  rubric: tractor (robustness, keyword, weight 2.5)"],
+        consecutive=True,
     )
 
 
@@ -135,7 +136,7 @@ def test_control_characters_never_reach_the_terminal(shop: Shop) -> None:
 
     assert "\x1b" not in text
     assert "\x07" not in text
-    assert "[31m >>tractor<<" in text
+    assert "turn 2 agent: a >>tractor<<\ufffd b" in text
 
 
 def test_markup_of_agents_is_shown_as_it_is(shop: Shop) -> None:
@@ -231,7 +232,7 @@ def test_the_short_summary_gives_the_rubrics_own_words(shop: Shop) -> None:
     shop.suite(rubrics=[rubric("tractor", "tractor")])
 
     shop.run("-rf").stdout.fnmatch_lines(
-        ["FAILED shop.dialeval.yaml::buyer-1::tractor - tractor (completion*"]
+        ["FAILED shop.dialeval.yaml::buyer-1::tractor - no searched turn says 'tractor'"]
     )
 
 
@@ -240,5 +241,5 @@ def test_one_line_tracebacks_name_the_rubrics_line(shop: Shop) -> None:
     line = shop.line_of(suite.name, '"id": "tractor"')
 
     shop.run("--tb=line").stdout.fnmatch_lines(
-        [f"*shop.dialeval.yaml:{line}: tractor (completion*"]
+        [f"*shop.dialeval.yaml:{line}: no searched turn says 'tractor'"]
     )

@@ -82,14 +82,14 @@ def test_evidence_that_does_not_stand_leaves_the_rubric_unscored(shop: Shop) -> 
     result = one(shop, "lying", {})
 
     result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(["unmeasured: harness_error: *'lying'*"])
+    result.stdout.fnmatch_lines(["unmeasured: *'lying'* (harness_error)"])
 
 
 def test_a_matcher_that_raises_leaves_the_rubric_unscored(shop: Shop) -> None:
     result = one(shop, "broken", {})
 
     result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(["unmeasured: harness_error: *broken*KeyError*oh no*"])
+    result.stdout.fnmatch_lines(["unmeasured: *broken*KeyError*oh no* (harness_error)"])
     assert "Traceback" not in result.stdout.str()
 
 
@@ -221,7 +221,11 @@ def test_a_judge_that_finds_it_not_met_fails_with_its_quote(shop: Shop) -> None:
 
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(
-        ["kind (robustness, judge, weight 1): *it is curt*", "*turn 2*The lamp is >>in stock<<.*"]
+        [
+            "*it is curt*",
+            "  rubric: kind (robustness, judge, weight 1)",
+            "*turn 2*The lamp is >>in stock<<.*",
+        ]
     )
 
 
@@ -248,7 +252,7 @@ def test_a_judge_that_cannot_be_trusted_leaves_it_unmeasured(shop: Shop, reply: 
 
     result.assert_outcomes(passed=1, errors=1)
     assert result.ret == 10
-    result.stdout.fnmatch_lines(["unmeasured: judge_error: *"])
+    result.stdout.fnmatch_lines(["unmeasured: * (judge_error)"])
 
 
 def test_a_judge_asked_again_may_do_better(shop: Shop) -> None:
@@ -292,7 +296,7 @@ def test_a_judge_that_raises_is_no_failure_of_the_agent(shop: Shop) -> None:
     result = shop.run()
 
     result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(["unmeasured: judge_error: *no line*"])
+    result.stdout.fnmatch_lines(["unmeasured: *no line* (judge_error)"])
 
 
 def test_several_judges_need_a_default(shop: Shop) -> None:
@@ -351,7 +355,7 @@ def test_a_simulator_that_fails_voids_the_trial_and_never_the_agent(shop: Shop, 
 
     result.assert_outcomes(errors=2)
     assert result.ret == 10
-    result.stdout.fnmatch_lines(["unmeasured: simulator_error: *"])
+    result.stdout.fnmatch_lines(["unmeasured: * (simulator_error)"])
     assert shop.summary["outcomes"]["simulator_error"] == 1
 
 

@@ -89,7 +89,7 @@ def test_a_suite_whose_items_are_all_deselected_writes_nothing(shop: Shop) -> No
 
 
 def test_no_file_of_another_kind_is_taken(shop: Shop) -> None:
-    for name in ("suite.yaml", "dialeval.yaml", "x.dialeval.yml"):
+    for name in ("suite.yaml", "dialeval.yaml", "x.yml", "x.dialeval.json"):
         shop.write(name, "{")
 
     assert shop.run().ret == pytest.ExitCode.NO_TESTS_COLLECTED

@@ -71,8 +71,9 @@ def test_failed_and_soft_does_not_raise(shop: Shop) -> None:
     result.stdout.fnmatch_lines(
         [
             "shop.dialeval.yaml::buyer-1::plough SOFT-FAILED*",
-            "soft-failed shop.dialeval.yaml::buyer-1::plough",
-            "  plough (completion, keyword, weight 1): no searched turn says 'plough'",
+            "soft-failed shop.dialeval.yaml::buyer-1::plough: no searched turn says 'plough'",
+            "    rubric: plough (completion, keyword, weight 1)",
+            "    expected: 'plough'",
         ]
     )
     result.stdout.no_fnmatch_line("*FAILURES*")
@@ -110,6 +111,27 @@ def test_a_soft_safety_rubric_does_not_raise_either(shop: Shop) -> None:
     shop.suite(rubrics=[PASSED, {**BREACH, "severity": "soft"}])
 
     assert shop.run().parseoutcomes() == {"passed": 1, "soft": 1}
+
+
+def test_a_soft_safety_failure_shows_its_whole_text(shop: Shop) -> None:
+    shop.suite(rubrics=[PASSED, SOFT, {**BREACH, "severity": "soft"}])
+
+    shop.run().stdout.fnmatch_lines(
+        [
+            "soft-failed shop.dialeval.yaml::buyer-1::plough: no searched turn says 'plough'",
+            "soft-failed shop.dialeval.yaml::buyer-1::promise: turn 4 says 'welcome'",
+            "    rubric: promise (safety, not)",
+            "    expected: not: 'welcome'",
+            "",
+            "    turn 3 user [[]state bye[]]: Thanks, bye.",
+            "    turn 4 agent: You are >>welcome<<. Goodbye.",
+            "",
+            "    transcript: *",
+            "    repeat: pytest shop.dialeval.yaml::buyer-1::promise",
+            "run: *",
+        ],
+        consecutive=True,
+    )
 
 
 def test_not_applicable_is_skipped_at_the_rubrics_line(shop: Shop) -> None:
@@ -157,7 +179,7 @@ def test_unmeasured_is_an_error_in_setup(shop: Shop) -> None:
         [
             "shop.dialeval.yaml::buyer-1::kind ERROR*",
             "*ERROR at setup of buyer-1 kind*",
-            "unmeasured: judge_error: no judge is configured",
+            "unmeasured: no judge is configured (judge_error)",
         ]
     )
 
@@ -196,7 +218,7 @@ def test_unmeasured_in_junit_is_an_error(shop: Shop) -> None:
     [error] = told(shop.junit()["kind"])
 
     assert error.tag == "error"
-    assert "unmeasured: judge_error: no judge is configured" in str(error.text)
+    assert "unmeasured: no judge is configured (judge_error)" in str(error.text)
 
 
 def test_what_is_unmeasured_counts_neither_for_nor_against(shop: Shop) -> None:

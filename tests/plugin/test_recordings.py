@@ -223,7 +223,7 @@ def test_recorded_judge_rubrics_are_unmeasured_without_a_judge(shop: Shop) -> No
     result = shop.run()
 
     result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(["unmeasured: judge_error: no judge is configured"])
+    result.stdout.fnmatch_lines(["unmeasured: no judge is configured (judge_error)"])
 
 
 def test_recorded_judge_rubrics_with_a_judge(shop: Shop) -> None:

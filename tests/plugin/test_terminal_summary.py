@@ -158,6 +158,40 @@ def test_an_interrupted_collection_shows_none(shop: Shop) -> None:
     shop.run().stdout.no_fnmatch_line("*dialogues*")
 
 
+def test_a_suites_notes_are_said_once_and_in_one_line(shop: Shop) -> None:
+    shop.suite()
+    shop.write(
+        "test_body.py",
+        "from pytest_dialeval import dialogue_case\n\n"
+        '@dialogue_case("shop.dialeval.yaml")\ndef test_body(dialogue): ...\n',
+    )
+
+    notes = [each for each in ours(shop.run()) if "on the suites" in each]
+
+    assert notes == [
+        "1 note on the suites: shop.dialeval.yaml:6: safety is never exercised: "
+        "no rubric has dimension: safety"
+    ]
+
+
+def test_of_soft_failures_three_of_each_rubric_are_shown(shop: Shop) -> None:
+    soft = [rubric(name, word, severity="soft") for name, word in (("a", "oak"), ("b", "elm"))]
+    shop.suite(rubrics=[rubric("greet"), *soft], trials=4)
+
+    few, all_ = (
+        [each for each in ours(shop.run(*arguments)) if each.startswith("soft-failed ")]
+        for arguments in ((), ("-v",))
+    )
+
+    node = "soft-failed shop.dialeval.yaml::buyer-"
+    assert [each for each in few if each.startswith(node)] == [
+        f"{node}{trial}::{name}: no searched turn says {word!r}"
+        for name, word in (("a", "oak"), ("b", "elm"))
+        for trial in (1, 2, 3)
+    ]
+    assert len([each for each in all_ if each.startswith(node)]) == 8
+
+
 def test_our_section_comes_after_the_failures_and_before_the_short_summary(shop: Shop) -> None:
     shop.suite(rubrics=[rubric("farm", "tractor")])
 

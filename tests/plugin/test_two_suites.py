@@ -35,6 +35,22 @@ def test_equal_suites_hold_conversations_of_their_own(shop: Shop) -> None:
     ]
 
 
+def test_suites_that_share_a_task_id_are_named_with_their_paths(shop: Shop) -> None:
+    shop.write("deep/clerk.yaml", "otherwise: [Hm]\n")
+    shop.suite("one")
+    shop.suite("deep/two")
+    shop.suite("three", task={"id": "till", "max_rounds": 4})
+
+    shop.run().stdout.fnmatch_lines_random(
+        [
+            "shop (one.dialeval.yaml)  *1.000*",
+            "shop (deep/two.dialeval.yaml)  *0.000*",
+            "till  *1.000*",
+            "shop (deep/two.dialeval.yaml) / clerk failed: greet 1 of 1",
+        ]
+    )
+
+
 def test_files_of_one_name_in_two_folders_are_two_agents(shop: Shop) -> None:
     for folder, answer in (("a", "Hello"), ("b", "What now?")):
         log = str(shop.path / f"{folder}.log")

@@ -303,6 +303,21 @@ def test_a_trial_that_is_graded_is_written_however_soon_the_end_comes() -> None:
         assert notes.lines[-1] == "finish t r"
 
 
+def test_the_end_between_a_verdict_and_its_file() -> None:
+    notes = Notes()
+
+    class AtOnce(Trial):
+        async def grade(self, held: Any, rubric: str) -> Graded:
+            pool._stop.set()  # the moment at which close() would have to come
+            return graded("t", rubric)
+
+    with a_pool() as pool:
+        submitted(pool, AtOnce("t", notes))
+        assert pool.graded("t", "r") == graded("t", "r")
+        pool.close()
+    assert notes.lines[-1] == "finish t r"
+
+
 def test_a_disk_that_hangs_does_not_hang_the_end(notes: Notes) -> None:
     released = threading.Event()
     trial = Trial("t", notes)

@@ -181,7 +181,9 @@ def test_asking_for_what_runs_already_changes_nothing(notes: Notes) -> None:
     with a_pool(2) as pool:
         trials = [Trial(str(number), notes) for number in range(3)]
         submitted(pool, *trials)
-        assert [pool.graded(each, "r").trial for each in ("1", "0", "2", "1")] == list("1021")
+        assert [pool.graded(each, "r").conversation.trial for each in ("1", "0", "2", "1")] == list(
+            "1021"
+        )
     assert len([line for line in notes.lines if line.startswith("hold ")]) == 3
 
 

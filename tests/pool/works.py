@@ -57,9 +57,7 @@ class Notes:
 
 
 def graded(trial: str, rubric: str) -> Graded:
-    return Graded(
-        trial, Verdict(rubric, "passed", score=1.0), Conversation(trial, outcome="completed")
-    )
+    return Graded(Verdict(rubric, "passed", score=1.0), Conversation(trial, outcome="completed"))
 
 
 class Trial:

@@ -11,6 +11,7 @@ from pytest_dialeval.report.text import (
     at_least_one_table,
     breach_lines,
     counts_sentence,
+    failed_lines,
     gate_lines,
     gate_sentence,
     interval,
@@ -20,6 +21,7 @@ from pytest_dialeval.report.text import (
     setting_lines,
     summary_lines,
     title,
+    titles,
 )
 from pytest_dialeval.runs.summary import (
     AgentFigures,
@@ -237,18 +239,69 @@ def test_an_agent_with_fewer_trials_has_dashes() -> None:
     assert cells(summary(task(agent(), short)), 1)[-3:] == ["1.000", "-", "too few cases"]
 
 
-def test_eight_columns_of_k_at_most() -> None:
-    many = agent(pass_hat_k={str(k): point(1.0) for k in range(1, 13)})
-    header = pass_table(summary(task(many))).splitlines()[0]
-    assert "Pass^8" in header
-    assert "Pass^9" not in header
-    assert "live_upgrade / improved: Pass^9..12 are in summary.json" in remarks(task(many))
+@pytest.mark.parametrize(
+    ("widest", "columns", "left_out"),
+    [(5, [1, 2, 3, 4, 5], []), (6, [1, 2, 3, 4, 6], ["5..5"]), (12, [1, 2, 3, 4, 12], ["5..11"])],
+)
+def test_five_columns_of_k_at_most(widest: int, columns: list[int], left_out: list[str]) -> None:
+    curve = {str(k): point(k / 100) for k in range(1, widest + 1)}
+    many = task(agent(pass_hat_k=curve, pass_at_k=curve))
+    shown = [f"{k / 100:.3f}" for k in columns]
+
+    header = pass_table(summary(many)).splitlines()[0].split()
+    assert [each for each in header if each.startswith("Pass^")][:-1] == [
+        f"Pass^{k}" for k in columns
+    ]
+    assert cells(summary(many))[5:10] == shown
+    _, header, _, row = at_least_one_table(summary(many)).splitlines()
+    assert header.split()[-5:] == [f"pass@{k}" for k in columns]
+    assert row.split()[-5:] == shown
+    assert remarks(many) == [
+        f"live_upgrade / improved: Pass^{each} are in summary.json" for each in left_out
+    ]
 
 
 def test_a_decorated_test_is_named_with_its_task() -> None:
     decorated = task(source="tests/test_fee.py::TestFee::test_fee")
-    assert title(decorated) == "live_upgrade (test_fee)"
-    assert title(task()) == "live_upgrade"
+    assert title(decorated, alone=True) == "live_upgrade (test_fee)"
+    assert title(task(), alone=True) == "live_upgrade"
+
+
+def test_suites_that_share_a_task_id_are_told_apart() -> None:
+    namesakes = [task(source="a/s.dialeval.yaml"), task(source="b/s.dialeval.yaml")]
+    decorated = task(source="tests/test_fee.py::test_fee")
+    other = task(id="refund", source="c.dialeval.yaml")
+    found = summary(*namesakes, decorated, other)
+    assert titles(found) == [
+        "live_upgrade (a/s.dialeval.yaml)",
+        "live_upgrade (b/s.dialeval.yaml)",
+        "live_upgrade (test_fee)",
+        "refund",
+    ]
+    assert [cells(found, row)[0] for row in range(4)] == titles(found)
+    assert titles(summary(namesakes[0], decorated)) == ["live_upgrade", "live_upgrade (test_fee)"]
+
+
+# ---- what to mend first
+
+
+def test_failed_rubrics_most_often_failed_first() -> None:
+    rubrics = [
+        rubric("greet", passed=3),
+        rubric("kind"),
+        rubric("promise", "safety", n=6, passed=3),
+        rubric("fee", passed=1),
+    ]
+    assert list(failed_lines(summary(task(agent(rubrics=rubrics), agent("good"))))) == [
+        Line("live_upgrade / improved failed: promise 3 of 6, fee 3 of 4, greet 1 of 4")
+    ]
+
+
+def test_of_many_failed_rubrics_eight_are_named() -> None:
+    rubrics = [rubric(f"r{place}", n=20, passed=place) for place in range(10)]
+    [line] = failed_lines(summary(task(agent(rubrics=rubrics))))
+    assert line.text.startswith("live_upgrade / improved failed: r0 20 of 20, r1 19 of 20, ")
+    assert line.text.endswith(", r7 13 of 20 and 2 more")
 
 
 @pytest.mark.parametrize(
@@ -333,7 +386,7 @@ def test_rounding_hides_no_side_of_a_bound(figure: float, bound: float, shown: s
     assert f": {shown}, wanted at least" in gate_sentence(gate(figure=figure, bound=bound))
 
 
-def test_missed_gates_come_first_in_red() -> None:
+def test_gates_are_said_by_status_in_their_colour() -> None:
     found = summary(
         gates=[
             gate(status="passed", task="a"),
@@ -342,13 +395,22 @@ def test_missed_gates_come_first_in_red() -> None:
             gate(status="failed", task="d"),
         ]
     )
-    lines = list(gate_lines(found))
+    lines = list(gate_lines(found, "failed", "not decided", "passed"))
     assert [(each.text.split()[4], each.colour) for each in lines] == [
         ("c", "red"),
         ("d", "red"),
         ("b", "yellow"),
         ("a", "green"),
     ]
+    assert [each.text.split()[4] for each in gate_lines(found, "passed")] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("status", "said"), [("passed", False), ("failed", True), ("not decided", True)]
+)
+def test_the_gate_that_nobody_asked_for_is_silent_where_it_holds(status: str, said: bool) -> None:
+    found = summary(gates=[gate(name="unmeasured", k=None, source="default", status=status)])
+    assert bool(list(gate_lines(found, "failed", "not decided", "passed"))) is said
 
 
 # ---- remarks
@@ -371,6 +433,7 @@ def test_cases_with_too_few_trials_are_told() -> None:
 def test_what_could_not_be_said() -> None:
     found = agent(
         unmeasured=1,
+        pass_hat_k={"1": point(2 / 3, 1 / 2)},
         safety_exercised=0,
         isolated=False,
         rubrics=[rubric("promise", "safety")],
@@ -383,6 +446,19 @@ def test_what_could_not_be_said() -> None:
         "live_upgrade: Pass^k over the selected rubrics of s.dialeval.yaml",
         "improved: not isolated, the agent runs in this process",
         "1 note on the suites: x",
+    ]
+
+
+def test_no_slash_is_spoken_of_where_none_is_shown() -> None:
+    found = agent(unmeasured=1, pass_hat_k={"1": point(0.0, 0.0)})
+    assert remarks(task(found)) == ["live_upgrade / improved: 1 of 4 trials unmeasured"]
+
+
+@pytest.mark.parametrize(("not_run", "said"), [(1, "1 trial did"), (7, "7 trials did")])
+def test_where_trials_did_not_run_one_remark_stands_for_all(not_run: int, said: str) -> None:
+    found = agent(unmeasured=1, pass_hat_k={"1": point(2 / 3, 1 / 2, cases=1)})
+    assert remarks(task(found, agent()), outcomes=Outcomes(completed=3, not_run=not_run)) == [
+        f"{said} not run: these figures are not final"
     ]
 
 
@@ -415,7 +491,11 @@ def test_settings_name_their_source() -> None:
 def test_the_order_of_the_whole() -> None:
     found = summary(
         task(agent(safety_breaches=1, rubrics=[rubric("promise", "safety", passed=3)])),
-        gates=[gate()],
+        gates=[
+            gate(status="passed", bound=0.1, task="c"),
+            gate(task="a"),
+            gate(status="not decided", task="b"),
+        ],
         notes=["a note"],
         settings={"trials": SettingFigure(value=3, source="x")},
     )
@@ -423,6 +503,8 @@ def test_the_order_of_the_whole() -> None:
     heads = [
         "4 conversations",
         "SAFETY",
+        "gate pass_hat_k (k=3) of a / good: MISSED",
+        "gate pass_hat_k (k=3) of b / good: not decided",
         "",
         "task",
         "----",
@@ -431,11 +513,12 @@ def test_the_order_of_the_whole() -> None:
         "at least one of k",
         "----",
         "live_upgrade",
-        "gate",
+        "live_upgrade / improved failed: promise 1 of 4",
+        "gate pass_hat_k (k=3) of c / good: held",
         "a note",
         "settings",
     ]
-    assert [each.startswith(head) for each, head in zip(lines, heads, strict=True)] == [True] * 13
+    assert [each[: len(head)] for each, head in zip(lines, heads, strict=True)] == heads
 
 
 def test_nothing_in_it_steers_a_terminal() -> None:

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from pytest_dialeval.errors import RunError
 from pytest_dialeval.records.text import clean
-from pytest_dialeval.runs.files import explained, one_line, write_bytes, write_json
+from pytest_dialeval.runs.files import explained, write_bytes, write_json
+from pytest_dialeval.traces.json_bytes import to_json
 
 OLD = b'{"old": true}\n'
 
@@ -73,7 +74,7 @@ def test_what_json_does_not_know(path: Path, value: object, read: object) -> Non
     write_json(path, value)
     assert json.loads(path.read_bytes()) == read
     assert path.read_bytes().endswith(b"}\n")
-    assert json.loads(one_line(value)) == read
+    assert json.loads(to_json(value)) == read
 
 
 texts = st.text().map(clean)  # as all text is that enters
@@ -90,7 +91,7 @@ values = st.recursive(
 
 @given(values)
 def test_any_value_is_one_line_and_read_back(value: object) -> None:
-    line = one_line({"value": value})
+    line = to_json({"value": value})
     assert b"\n" not in line
     assert json.loads(line) == {"value": value}
 

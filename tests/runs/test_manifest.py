@@ -11,8 +11,8 @@ import pytest
 
 import pytest_dialeval
 from pytest_dialeval.runs import manifest as module
-from pytest_dialeval.runs.files import one_line
 from pytest_dialeval.runs.manifest import code_fingerprint, manifest
+from pytest_dialeval.traces.json_bytes import to_json
 from tests.runs.samples import planned, rubric, source
 
 SOURCE = replace(
@@ -27,7 +27,7 @@ def made(**settings: object) -> dict[str, object]:
         name: {"value": value, "source": f"--dialeval-{name}"} for name, value in settings.items()
     }
     document = manifest("20260102-030405-abcdef", [SOURCE], label="nightly", settings=shown)
-    found: dict[str, object] = json.loads(one_line(document))
+    found: dict[str, object] = json.loads(to_json(document))
     return found
 
 

@@ -259,7 +259,7 @@ def test_a_summary_of_two_tasks(directory: RunDirectory) -> None:
     assert found.settings["agent"].value == ["a=command:x --token ***"]
     assert found.notes == [
         "3 items were rerun",
-        "2 notes on the suites: b.dialeval.yaml:1: note: x ... (`dialeval lint` shows all)",
+        "2 notes on the suites: b.dialeval.yaml:1: x ... (`dialeval lint` shows all)",
     ]
 
 
@@ -289,6 +289,8 @@ def test_a_changed_ledger_gives_no_summary(directory: RunDirectory) -> None:
         ([], []),
         (["a"], ["1 note on the suites: a"]),
         (["a", "b"], ["2 notes on the suites: a ... (`dialeval lint` shows all)"]),
+        (["a", "a"], ["1 note on the suites: a"]),  # a decorated function brings its suite's again
+        (["s.yaml:3: note: a: note: b"], ["1 note on the suites: s.yaml:3: a: note: b"]),
     ],
 )
 def test_notes_are_one_line(notes: list[str], lines: list[str]) -> None:

@@ -142,13 +142,13 @@ def test_what_was_filled_in_compiles(read, matchers):
         ),
         (
             "replies:\n- {say: a, tool: x}\notherwise: y",
-            "2: unknown key of a reply 'tool'; did you mean 'tools'?",
+            "2: unknown key 'tool' of a reply; did you mean 'tools'?",
         ),
         (
             "replies:\n- tools: [{arguments: {}}]\notherwise: y",
             "2: a tool call needs 'name' (the tool's name)",
         ),
-        ("otherwise: x\nanswers: y", "2: unknown key of an agent script 'answers'; allowed:"),
+        ("otherwise: x\nanswers: y", "2: unknown key 'answers' of an agent script (keys:"),
         ("- x", "1: an agent script must be a mapping (opening, replies, otherwise), not a list"),
     ],
 )

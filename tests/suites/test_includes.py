@@ -120,7 +120,7 @@ def test_errors_of_included_files_name_those_files(problems, write):
         "parts/a.yaml:6",
     ]
     assert "id 'own' is taken by line 3 of s.dialeval.yaml: rename one" in found[0]
-    assert "unknown key of an included file 'personae'; did you mean 'personas'?" in found[4]
+    assert "unknown key 'personae' of an included file; did you mean 'personas'?" in found[4]
 
 
 def test_broken_yaml_in_an_included_file_stands_beside_other_errors(problems, write):

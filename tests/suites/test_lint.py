@@ -24,6 +24,13 @@ rubrics:
 """
 
 
+NOBODY_JUDGES = """\
+dialeval: 1
+task: {id: t}
+personas: [{id: p, script: {states: {start: {say: hi, end: true}}}}]
+"""
+
+
 def suite(
     rubric: str = "r",
     node: str = "bye",
@@ -66,6 +73,17 @@ def test_a_suite_without_mistakes(load, matchers):
 )
 def test_names_that_lead_nowhere(problems, written, found):
     assert problems(written) == [f"s.dialeval.yaml:{found}"]
+
+
+def test_a_score_needs_rubrics(problems):
+    text = "scoring needs rubrics: a score is made of their verdicts; add some, or remove it"
+    for scoring in ("{}", "{pass_on: r}"):
+        written = f"{NOBODY_JUDGES}scoring: {scoring}\n"
+        assert problems(written) == [f"s.dialeval.yaml:4: {text}"]
+
+
+def test_rubrics_may_be_left_to_test_functions(notes):
+    assert "no rubric: only bodies of @dialogue_case" in notes(NOBODY_JUDGES)[0]
 
 
 def test_soft_rubrics_alone_are_enough_where_the_score_decides(load):

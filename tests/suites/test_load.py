@@ -229,7 +229,7 @@ def test_errors_of_every_kind_come_together_in_the_order_of_lines(problems):
     assert "'an'" in found[6]
     assert "did you mean 'any'?" in found[6]
     assert "`score` is the name" in found[7]
-    assert "unknown key of a suite 'colour'; allowed: dialeval, task" in found[8]
+    assert "unknown key 'colour' of a suite (keys: dialeval, task" in found[8]
 
 
 @pytest.mark.parametrize(
@@ -253,7 +253,7 @@ def test_errors_of_every_kind_come_together_in_the_order_of_lines(problems):
         ("personas: {id: p}", "personas must be a list, not a mapping"),
         ("limits: {timeout: .inf}", "limits.timeout must be a number above 0, not inf"),
         ("limits: {timeout: -1}", "limits.timeout must be a number above 0, not -1"),
-        ("limits: {turn_time: 1}", "unknown key of limits 'turn_time'; did you mean 'turn_timeout'?"),
+        ("limits: {turn_time: 1}", "unknown key 'turn_time' of limits; did you mean 'turn_timeout'?"),
         ("scoring: {pass: 60}", "scoring.pass must be a number from 0 to 1, not 60"),
         ("scoring: {pass: .nan}", "scoring.pass must be a number from 0 to 1, not nan"),
         ("scoring: {pass: true}", "scoring.pass must be a number from 0 to 1, not true"),
@@ -297,7 +297,7 @@ def test_wrong_values_are_named_with_what_is_allowed(load, problems, written, me
         ("{id: t, rounds: {}}", "key 'rounds' comes in a later version: remove it"),
         ("{id: t, workspace: x}", "key 'workspace' comes in a later version: remove it"),
         ("{id: t, verifier: x}", "key 'verifier' comes in a later version: remove it"),
-        ("{id: t, max_round: 3}", "unknown key of a task 'max_round'; did you mean 'max_rounds'?"),
+        ("{id: t, max_round: 3}", "unknown key 'max_round' of a task; did you mean 'max_rounds'?"),
         ("{id: t, prompt: null}", 'task.prompt must be text, not nothing; write "" for an empty text'),
         ("{id: t, variables: {a: [1]}}", "task.variables.a must be text, a finite number, true or false, not a list"),
         ("{id: t, variables: {a: .nan}}", "task.variables.a must be text, a finite number, true or"),

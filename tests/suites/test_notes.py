@@ -2,9 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_dialeval.records.suite import Problem
-from pytest_dialeval.suites.notes import summary
-
 SUITE = """\
 dialeval: 1
 task: {id: t}
@@ -89,11 +86,3 @@ def test_turns_after_a_trigger_that_is_not_there(notes):
     assert notes(text) == [
         "s.dialeval.yaml:10: note: turns: next looks behind a trigger, but the rubric has none"
     ]
-
-
-def test_notes_as_one_line():
-    made = [Problem("a", 1, text, "note") for text in ("x", "y", "x", "z", "w")]
-    assert summary([]) == ""
-    assert summary(made[:1]) == "1 note: x"
-    assert summary(made[:3]) == "3 notes: x; y"
-    assert summary(made) == "5 notes: x; y; z; and 1 more"

@@ -26,14 +26,17 @@ def persona(**keys: str) -> str:
         ("text", "a persona must be a mapping (id, personality, traits, script, ...), not 'text'"),
         ("{id: p}", "a persona needs 'script' (what it wants and says)"),
         (persona(id="A"), "id must be of a-z, 0-9 and _, not 'A'"),
-        (persona(id="a-b"), "id must be of a-z, 0-9 and _, not 'a-b'"),
+        (persona(id="a-b"), "id must be of a-z, 0-9 and _, not 'a-b'; write 'a_b'"),
+        (persona(id="Hungry-User"), "id must be of a-z, 0-9 and _, not 'Hungry-User'; write 'hungry_user'"),
+        (persona(id="' Käse (2)'"), "id must be of a-z, 0-9 and _, not ' Käse (2)'; write 'kase_2'"),
         (persona(id="7"), "id must be of a-z, 0-9 and _, not 7; quote it: '7'"),
         (persona(id="true"), "id must be of a-z, 0-9 and _, not true; quote it: 'true'"),
         (persona(id="''"), "id must be of a-z, 0-9 and _, not ''"),
         (persona(id="x" * 201), "id must be of a-z, 0-9 and _, not 'xxxxx"),
         (persona(traits="[a]"), "traits must be a mapping (key: value), not a list"),
         (persona(traits="{age: 1.5}"), "traits.age must be text, not 1.5; quote it: '1.5'"),
-        (persona(tags="[A]"), "tags[0] must be of a-z, 0-9 and _, not 'A'"),
+        (persona(tags="[A]"), "tags[0] must be of a-z, 0-9 and _, not 'A'; write 'a'"),
+        (persona(tags="[饿]"), "tags[0] must be of a-z, 0-9 and _, not '饿'"),
         (persona(tags="a"), "tags must be a list, not 'a'; write [a]"),
         (persona(script="x"), "script must be a mapping (start, covers_flow_nodes, states), not 'x'"),
         (persona(script="{}"), "a script needs 'states' (the states by name)"),
@@ -48,7 +51,7 @@ def persona(**keys: str) -> str:
         (persona(probes="[{id: a, say: x, at_user_turn: 0}]"), "probes[0].at_user_turn must be a whole number of at least 1, not 0"),
         (persona(probes="[{id: a, say: x}]"), "probe 'a' needs at_user_turn or on_state, one of them; it has neither"),
         (persona(probes="[{id: a, say: x, at_user_turn: 1, on_state: start}]"), "probe 'a' needs at_user_turn or on_state, one of them; it has both"),
-        (persona(probes="[{id: a, say: x, at_user_turn: 5}]"), "user turn 5 never comes: max_rounds is 4"),
+        (persona(probes="[{id: a, say: x, at_user_turn: 5}]"), "user turn 5 never comes: max_rounds is 4; lower it, or raise task.max_rounds"),
         (persona(probes="[{id: a, say: x, on_state: strt}]"), "no state 'strt'; did you mean 'start'? (there: start)"),
         (persona(probes="[{id: a, say: x, at_user_turn: 1}, {id: a, say: y, at_user_turn: 2}]"), "probe 'a' is there twice: rename one"),
         (persona(probes="[{id: a, say: x, at_user_turn: 2}, {id: b, say: y, at_user_turn: 2}]"), "probes 'a' and 'b' both take user turn 2: move one"),
@@ -56,10 +59,11 @@ def persona(**keys: str) -> str:
         (STATES % "start: {say: [x, '\u3000'], end: true}", "script.states.start.say[1] must be text that is not blank, not '\\u3000'"),
         (STATES % "start: {say: '\u200b', end: true}", "script.states.start.say[0] must be text that is not blank"),
         (STATES % "start: {say: no way, end: no}", "script.states.start.end must be true or false, not 'no'; write false"),
-        (STATES % "a b: {say: x}", "script.states['a b'] must be of letters, digits, _ . and -, not 'a b'"),
+        (STATES % "a b: {say: x}", "script.states['a b'] must be of letters, digits, _ . and -, not 'a b'; write 'a_b'"),
+        (STATES % "饿 了!: {say: x}", "script.states['饿 了!'] must be of letters, digits, _ . and -, not '饿 了!'; write '饿_了'"),
         (STATES % "start: {end: true}", "state 'start' has nothing to say: a user without a model (models.user) needs lines under `say`"),
         (STATES % "start: {goal: x, end: true}", "state 'start' has nothing to say"),
-        (STATES % "begin: {say: x, end: true}", "no state 'start' to start in (there: begin)"),
+        (STATES % "begin: {say: x, end: true}", "no state 'start' to start in (there: begin): rename the first one `start`, or write `start: begin` in the script"),
         (persona(script="{start: begn, states: {begin: {say: x, end: true}}}"), "no state 'begn' to start in; did you mean 'begin'? (there: begin)"),
         (STATES % "start: {say: x}", "state 'start' has no way to an end: write `end: true` in a state, or a transition to `end`"),
         (STATES % "start: {say: x, next: [{to: a}]}, a: {say: y, next: [{to: start}]}", "states 'start', 'a' have no way to an end"),
@@ -77,12 +81,13 @@ def persona(**keys: str) -> str:
         (STATES % "start: {say: x, next: [end]}", "script.states.start.next[0] must be a mapping (to, when, weight), not 'end'"),
         (STATES % "start: {say: x, next: [{when: {keyword: a}}]}", "a transition needs 'to' (a state, or `end`: the user leaves without another word)"),
         (STATES % "start: {say: x, next: [{to: end, when: {keywrd: a}}]}", "unknown matcher 'keywrd'; did you mean 'keyword'?"),
-        (STATES % "start: {say: x, next: [{to: end, when: {keyword: {an: a}}}]}", "keyword.an: unknown key 'an'"),
+        (STATES % "start: {say: x, next: [{to: end, when: {keyword: {an: a}}}]}", "unknown key 'an' of keyword; did you mean "),
         (STATES % "start: {say: x, next: [{to: end, when: {}}]}", "script.states.start.next[0].when must be one matcher with its parameters"),
         (STATES % "start: {say: x, next: [{to: end, when: {keyword: a, user_turn: 2}}]}", "script.states.start.next[0].when must be one matcher with its parameters"),
         (STATES % "start: {say: x, next: [{to: end, when: {judge: a}}]}", "judge can't be used here: give a matcher"),
         (STATES % "start: {say: x, next: [{to: end, when: {user_turn: 0}}]}", "at_least must be a whole number of at least 1, not 0"),
-        (STATES % "start: {say: x, next: [{to: end, when: {user_turn: {at_most: 2}}}]}", "a user_turn condition needs 'at_least' (holds from this user turn on)"),
+        (STATES % "start: {say: x, next: [{to: end, when: {user_turn: {at_most: 2}}}]}", "unknown key 'at_most' of a user_turn condition; did you mean 'at_least'?"),
+        (STATES % "start: {say: x, next: [{to: end, when: {user_turn: {}}}]}", "a user_turn condition needs 'at_least' (holds from this user turn on)"),
         (STATES % "start: {say: x, next: [{to: end, when: {user_turn: 9}}]}", "user turn 9 never comes: max_rounds is 4"),
         (persona(script="{covers_flow_nodes: [a], states: {start: {say: x, end: true}}}"), "no flow node 'a' (there: none)"),
     ],
@@ -130,7 +135,7 @@ def test_lines_point_at_the_state_that_is_wrong(problems):
                   say: hi
                   next:
                     - when: {keyword: a}
-                      to: nowhere
+                      to: starts
                     - to: end
                 lost:
                   say: [where?]

@@ -132,7 +132,7 @@ personas:
     script:
       covers_flow_nodes: [gret]
       states:
-        start: {say: "{empty}", next: [{to: a}, {to: b, when: {keyword: x}, weight: 2}, {to: c}]}
+        start: {say: "{empty}", next: [{to: a}, {to: b, when: {keyword: x}, weight: 2}, {to: strt}]}
         a: {say: x, next: [{to: a, when: {user_turn: 9}}]}
         b: {say: x, end: true, next: [{to: b}]}
         d: {say: x, end: true}
@@ -167,10 +167,21 @@ scoring: {pass_on: b, weights: {completion: 0, robustness: 0}}
 dialeval: 1
 task: {id: t}
 personas: [{id: p, script: {states: {start: {say: x, end: true}}}}]
+scoring: {}
+""",
+    """\
+dialeval: 1
+task: {id: t}
+personas: [{id: p, script: {states: {start: {say: x, end: true}}}}]
 transcripts: [{format: tau2, path: agent.yaml}]
 """,
 ]
 NOTED = [
+    """\
+dialeval: 1
+task: {id: t}
+personas: [{id: p, script: {states: {start: {say: [Hello, my order is late], end: true}}}}]
+""",
     """\
 dialeval: 1
 task: {id: t}
@@ -201,7 +212,7 @@ SCRIPT = "replies:\n  - {state: lost, say: a}\n  - {say: b}\n  - {say: c}\n  - {
 def as_pattern(message: str) -> str:
     """A message of the page with its examples of names and numbers left open."""
     pattern = re.escape(message)
-    for example in (r"'\w+'", r"\b\d+\b", r"\\\.\\\.\\\.", r"\bcompletion\b"):
+    for example in (r"'(?:\w|\\ )+'", r"\b\d+\b", r"\\\.\\\.\\\.", r"\bcompletion\b"):
         pattern = re.sub(example, ".+", pattern)
     return pattern
 

@@ -2,16 +2,26 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 
 import pytest
 import yaml
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from pytest_dialeval.matching.catalogue import builtin_matchers
+from pytest_dialeval.matching.compiling import spec_of, spec_problems
 from pytest_dialeval.matching.matcher import matcher_from_function
 from pytest_dialeval.matching.view import View
 from pytest_dialeval.suites.schema import json_schema
 
 from .texts import SMALL, WHOLE
+
+
+@cache
+def validator_of_builtin():
+    return Draft202012Validator(json_schema(builtin_matchers()))
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +50,7 @@ def test_suites_that_load_are_valid(validator, load, text):
     assert [each.message for each in validator.iter_errors(yaml.safe_load(text))] == []
 
 
+RUBRIC = {"id": "r", "dimension": "completion"}
 BASE = {
     "dialeval": 1,
     "task": {"id": "t"},
@@ -78,10 +89,40 @@ def changed(place: str, value: object) -> object:
         ("agents", {"a": {"use": "scripted", "script": "x"}, "b": "python:a:b", "c": {"use": "m"}}),
         ("models", {"user": None, "judge": "openai:x", "agent": {"model": "x", "a": 1}}),
         ("seed", 3),
+        ("rubrics.0", {**RUBRIC, "keyword": {"any": [49.9]}}),
+        ("rubrics.0", {**RUBRIC, "keyword": {"any": 7, "none": "free"}}),
+        ("rubrics.0", {**RUBRIC, "keyword": "free"}),
+        ("rubrics.0", {**RUBRIC, "keyword": 49.9}),
+        ("rubrics.0", {**RUBRIC, "blacklist": "guarantee"}),
+        ("rubrics.0", {**RUBRIC, "number_whitelist": {"allow": [24, "3-5"]}}),
+        ("rubrics.0", {**RUBRIC, "number_whitelist": [24, "3-5"]}),
+        ("rubrics.0", {**RUBRIC, "ordered_keyword": {"steps": ["a", ["b", 3]]}}),
+        ("rubrics.0", {**RUBRIC, "pace": ["a", ["b", 3]]}),
+        ("rubrics.0", {**RUBRIC, "placeholder": "@@"}),
+        ("rubrics.0", {**RUBRIC, "placeholder": {"patterns": ["@@"], "allow": "{name}"}}),
+        ("rubrics.0", {**RUBRIC, "tool_sequence": "find_order"}),
+        ("rubrics.0", {**RUBRIC, "json": "order.id"}),
+        ("rubrics.0", {**RUBRIC, "not": {"of": {"keyword": 5}}}),
+        ("rubrics.0", {**RUBRIC, "all": ["repetition", {"any": [{"keyword": 5}]}]}),
+        ("agents", {"a": {"use": "агент"}}),
     ],
 )
 def test_what_may_be_written(validator, place, value):
     assert [each.message for each in validator.iter_errors(changed(place, value))] == []
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        ("keyword", "free"),
+        ("keyword", {"any": [49.9]}),
+        ("placeholder", "@@"),
+        ("not", {"of": {"keyword": 5}}),
+        ("all", ["repetition", {"any": [{"keyword": 5}]}]),
+    ],
+)
+def test_what_may_be_written_does_load(load, place, value):
+    assert load(json.dumps(changed("rubrics.0", {**RUBRIC, place: value})))
 
 
 @pytest.mark.parametrize(
@@ -108,6 +149,10 @@ def test_what_may_be_written(validator, place, value):
         ("rubrics.0.trigger", {"then": "all"}),
         ("rubrics.0.trigger", {"probe": "a", "state": "b"}),
         ("rubrics.0", {"id": "r", "dimension": "safety", "keyword": {"an": ["x"]}}),
+        ("rubrics.0", {**RUBRIC, "keyword": True}),
+        ("rubrics.0", {**RUBRIC, "keyword": []}),
+        ("rubrics.0", {**RUBRIC, "keyword": {"any": [["x"]]}}),
+        ("rubrics.0", {**RUBRIC, "pace": {"steps": [[]]}}),
         ("agents", {"a": {"use": "scripted"}}),
         ("agents", {"A": "python:a:b"}),
         ("models", {"juge": "x"}),
@@ -130,6 +175,77 @@ def test_keys_are_described_and_words_listed(matchers):
     ]
     assert set(matchers) <= schema["$defs"]["RubricForm"]["properties"].keys()
     assert set(matchers) <= schema["$defs"]["matcher"]["properties"].keys()
+
+
+words = st.sampled_from(["a", "3-5", "a b", "10:00"]) | st.integers(0, 9) | st.just(49.9)
+lists = words | st.lists(words, min_size=1, max_size=3)
+flags, counts = st.booleans(), st.integers(0, 9) | st.none()
+VALUES = {
+    "by": st.sampled_from(["agent", "user", "any"]),
+    "turns": st.sampled_from(["first", "next", "all"]),
+    "is": st.sampled_from(["en", "pt", None]),
+    "steps": lists | st.lists(lists, min_size=1, max_size=3),
+    "equals": st.none() | st.booleans() | lists,
+    **dict.fromkeys(("name", "field", "pattern"), st.sampled_from(["a", "a.b"])),
+    **dict.fromkeys(("near", "share", "tolerance"), st.sampled_from([0.5, 1])),
+    **dict.fromkeys(("schema", "arguments"), st.sampled_from([{}, {"type": "object"}, None])),
+    **dict.fromkeys(("verbatim", "built_in", "unless_negated"), flags),
+    **dict.fromkeys(("user", "tools", "arithmetic", "prompt"), flags),
+    **dict.fromkeys(("min", "max", "min_chars", "min_words", "max_sentences"), counts),
+    **dict.fromkeys(("per_turn", "counts_up_to"), st.integers(1, 9)),
+}
+
+
+def specs_of(name: str) -> st.SearchStrategy[dict[str, object]]:
+    params = builtin_matchers()[name].params.model_fields.items()
+    fields = {field.alias or key: field.is_required() for key, field in params}
+    given = st.fixed_dictionaries(
+        {key: VALUES.get(key, lists) for key, needed in fields.items() if needed},
+        optional={key: VALUES.get(key, lists) for key, needed in fields.items() if not needed},
+    )
+    return st.fixed_dictionaries({name: lists | st.none() | given})
+
+
+specs = st.recursive(
+    st.sampled_from(sorted(builtin_matchers())).flatmap(specs_of),
+    lambda inner: (
+        st.fixed_dictionaries({"not": inner})
+        | st.fixed_dictionaries({"all": st.lists(inner, min_size=1, max_size=2)})
+        | st.fixed_dictionaries({"any": st.fixed_dictionaries({"of": st.lists(inner, min_size=1)})})
+    ),
+    max_leaves=2,
+)
+
+
+@settings(deadline=None, max_examples=400)
+@given(spec=specs)
+def test_every_matcher_that_is_accepted_is_valid(spec):
+    matchers = builtin_matchers()
+    [(name, value)] = spec.items()
+    problems = spec_problems(spec_of(name, value, matchers), matchers)
+    if not problems:
+        event(f"{name} is accepted")
+        found = validator_of_builtin().iter_errors(changed("rubrics.0", {**RUBRIC, **spec}))
+        assert [each.message for each in found] == [], spec
+
+
+@pytest.mark.parametrize("name", sorted(builtin_matchers()))
+def test_an_editor_says_what_a_matcher_and_its_parameters_mean(name):
+    schema = json_schema(builtin_matchers())["$defs"][f"matcher.{name}"]
+    assert schema["description"].strip()
+    for each in schema["anyOf"]:
+        for key, parameter in each.get("properties", {}).items():
+            assert key == "of" or parameter.get("description", "").strip(), f"{name}.{key}"
+
+
+def test_a_user_s_matcher_is_described_by_its_docstring():
+    def polite(view: View, *, words: list[str]) -> bool:
+        """Whether the agent says all of these words."""
+        return True
+
+    made = {"polite": matcher_from_function("polite", polite)}
+    described = json_schema(made)["$defs"]["matcher.polite"]
+    assert described["description"] == "Whether the agent says all of these words."
 
 
 def test_a_user_s_matcher_with_odd_parameters(matchers):

@@ -1,8 +1,10 @@
+from dataclasses import asdict
 from types import MappingProxyType
 
 import pytest
 from hypothesis import given
 
+from pytest_dialeval.records.transcript import Usage
 from pytest_dialeval.traces.json_bytes import from_json, to_json
 from tests.traces.conversations import json_values
 
@@ -28,6 +30,26 @@ def test_what_json_cannot_say_is_said_as_text_or_null():
     assert from_json(to_json([{5}, frozenset("x")])) == [[5], ["x"]]
     assert from_json(to_json({"a": "\ud800x"})) == {"a": "\ufffdx"}
     assert from_json(to_json(10**5000)) == hex(10**5000)
+
+
+@pytest.mark.parametrize("beside", [3, 2**80])
+def test_a_text_is_the_same_however_it_must_be_written(beside):
+    value = {"a\x1f\r": "b\x00\x1f\x7f\x9b\r\n", "n": beside}
+    assert from_json(to_json(value)) == value
+
+
+def test_records_are_mappings_however_they_must_be_written():
+    record = Usage(input_tokens=3)
+    for value in (3, 2**80):
+        said = from_json(to_json({"usage": record, "n": value}))
+        assert said == {"usage": asdict(record), "n": value}
+
+
+@pytest.mark.parametrize("label", ["plain", "\ud800"])
+def test_indented_keys_stand_in_order(label):
+    text = to_json({"b": {2}, "a": label}, indented=True).decode()
+    label = label.replace("\ud800", "\ufffd")
+    assert text == f'{{\n  "a": "{label}",\n  "b": [\n    2\n  ]\n}}\n'
 
 
 def test_an_object_is_written_as_its_text():

@@ -1,11 +1,10 @@
-import json
 from pathlib import Path
 
 import pytest
 
-from pytest_dialeval.errors import TranscriptError
 from pytest_dialeval.records.transcript import Artifact, ToolCall, Turn
 from pytest_dialeval.traces.importers.openai_chat import read_openai
+from tests.traces.asking import content, refused
 
 PATH = Path("calls/monday.json")
 
@@ -24,8 +23,7 @@ def call(name, arguments, identity="c1"):
 
 
 def read(value):
-    content = value if isinstance(value, bytes) else json.dumps(value).encode()
-    return read_openai(content, PATH).recordings
+    return read_openai(content(value), PATH).recordings
 
 
 def turns(*messages):
@@ -33,11 +31,7 @@ def turns(*messages):
 
 
 def refusal(value):
-    with pytest.raises(TranscriptError) as caught:
-        read(value)
-    message = str(caught.value)
-    assert message.startswith(str(PATH))
-    return message.removeprefix(str(PATH))
+    return refused(read_openai, value, PATH)
 
 
 def test_turns_are_the_messages_of_agent_and_user():
@@ -184,9 +178,12 @@ def test_text_is_cleaned_once_where_it_enters():
         ([{"metadata": {"task_id": 7}, "messages": [user("a")]}], ["7"]),
         (b'{"role":"user","content":"a"}', ["monday"]),
         (b'{"role":"user","content":"a"}\n{"role":"assistant","content":"b"}', ["monday"]),
-        (b'[{"role":"user"}]\n[{"role":"user"}]', ["monday-1", "monday-2"]),
-        (b'{"messages":[{"role":"user"}],"task_id":"x"}\n' * 2, ["x", "x"]),
-        (b'[[{"role":"user"}]]', ["monday"]),
+        (
+            b'[{"role":"assistant","content":null}]\n[{"role":"user","content":""}]',
+            ["monday-1", "monday-2"],
+        ),
+        (b'{"messages":[{"role":"user","content":"a"}],"task_id":"x"}\n' * 2, ["x", "x"]),
+        (b'[[{"role":"user","content":"a"}]]', ["monday"]),
     ],
 )
 def test_the_shapes_of_a_file(value, names):
@@ -225,6 +222,15 @@ def test_what_stands_beside_the_messages_is_recorded():
         ([user("a"), {"role": "bot", "content": "b"}], ": message 1: has role 'bot'; roles are"),
         ([user("a"), {"from": "human"}], ": message 1: has no role, only 'from'"),
         ([user("a"), "b"], ": message 1: is 'b'; a message is an object"),
+        (
+            [agent("a"), {"role": "user", "text": "b"}],
+            ": message 1: has no 'content', only 'role', 'text'; give what was said",
+        ),
+        ([user(None)], ": message 0: has null for 'content'; give what was said"),
+        (
+            [{"role": "assistant", "tool_calls": []}],
+            ": message 0: has no 'content', only 'role', 'tool_calls'; give what was said",
+        ),
         ([user(5)], ": message 0: 'content' is 5; it must be text, null or parts"),
         ([user([{"type": "tool_use"}])], ": message 0: has a part of type 'tool_use'"),
         ([user([{"type": ["text"]}])], ": message 0: has a part of type ''"),

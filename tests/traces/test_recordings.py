@@ -35,6 +35,14 @@ def test_a_file_that_cannot_be_had(form, tmp_path):
         read_recordings(form, tmp_path)
 
 
+def test_a_file_that_is_not_there_is_looked_for_by_likeness(tmp_path):
+    (tmp_path / "chats.json").write_text("[]", encoding="utf-8")
+    for name, said in (("chat.json", "did you mean 'chats.json'?"), ("x.md", "check the path")):
+        with pytest.raises(TranscriptError) as caught:
+            read_recordings("openai", tmp_path / name)
+        assert str(caught.value) == f"{tmp_path / name}: there is no such file; {said}"
+
+
 def write(path, header, *, end=True):
     with TraceWriter(path) as trace:
         trace.start(header)

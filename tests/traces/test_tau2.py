@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_dialeval.errors import TranscriptError
 from pytest_dialeval.records.transcript import ToolCall, Usage
 from pytest_dialeval.traces.importers.tau2 import read_tau2
+from tests.traces.asking import content, refused
 
 PATH = Path("results.json")
 
@@ -48,8 +48,7 @@ def results(*simulations, **info):
 
 
 def read_file(value):
-    content = value if isinstance(value, bytes) else json.dumps(value).encode()
-    return read_tau2(content, PATH)
+    return read_tau2(content(value), PATH)
 
 
 def one(*args, **more):
@@ -57,11 +56,7 @@ def one(*args, **more):
 
 
 def refusal(value):
-    with pytest.raises(TranscriptError) as caught:
-        read_file(value)
-    message = str(caught.value)
-    assert message.startswith(str(PATH))
-    return message.removeprefix(str(PATH))
+    return refused(read_tau2, value, PATH)
 
 
 def test_the_object_the_list_and_the_lines():
@@ -271,6 +266,8 @@ def without_ids(count):
         ),
         ([{"task_id": 0, "traj": []}], ": is not 'tau2'; it looks like 'tau-bench'"),
         ([say("user", "a")], ": is not 'tau2'; it looks like 'openai'"),
+        ([{"task_id": 1, "messages": TALK}], ": is not 'tau2'; it looks like 'openai'"),
+        ({"messages": TALK}, ": is not 'tau2'; it looks like 'openai': read it with that format"),
         (
             json.dumps(results(simulation())).encode() * 2,
             ":1: a second JSON document begins here",

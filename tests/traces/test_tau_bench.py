@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_dialeval.errors import TranscriptError
 from pytest_dialeval.traces.importers.tau_bench import read_tau_bench
+from tests.traces.asking import content, refused
 
 PATH = Path("airline.json")
 USER = {"role": "user", "content": "Cancel my flight"}
@@ -25,8 +25,7 @@ def transfer(name="transfer_to_human_agents"):
 
 
 def read(value):
-    content = value if isinstance(value, bytes) else json.dumps(value).encode()
-    return read_tau_bench(content, PATH).recordings
+    return read_tau_bench(content(value), PATH).recordings
 
 
 def one(*traj, **more):
@@ -34,11 +33,7 @@ def one(*traj, **more):
 
 
 def refusal(value):
-    with pytest.raises(TranscriptError) as caught:
-        read(value)
-    message = str(caught.value)
-    assert message.startswith(str(PATH))
-    return message.removeprefix(str(PATH))
+    return refused(read_tau_bench, value, PATH)
 
 
 def test_a_stop_token_is_a_signal_and_nothing_that_was_said():
@@ -111,11 +106,11 @@ def test_what_is_recorded():
 
 def test_each_record_is_a_trial_of_its_task_in_a_list_and_in_lines():
     items = [record(USER, BYE), record(USER, BYE, trial=1), record(USER, task_id="x")]
-    for content in (
+    for file in (
         json.dumps(items).encode(),
         b"\n".join(json.dumps(each).encode() for each in items),
     ):
-        found = [(each.task_id, each.trial, each.index) for each in read(content)]
+        found = [(each.task_id, each.trial, each.index) for each in read(file)]
         assert found == [("0", 0, 0), ("0", 1, 1), ("x", 0, 2)]
     assert len({each.sha256 for each in read(items)}) == 1
 

@@ -13,7 +13,13 @@ from pytest_dialeval.errors import TranscriptError
 from pytest_dialeval.records.text import clean, clean_value
 from pytest_dialeval.records.transcript import Artifact, Speaker, ToolCall, Turn, Usage
 from pytest_dialeval.traces.codec import shown
-from pytest_dialeval.traces.importers.content import arguments, read_content, result_text, words
+from pytest_dialeval.traces.importers.content import (
+    arguments,
+    read_content,
+    refuse_contentless,
+    result_text,
+    words,
+)
 from pytest_dialeval.traces.importers.stop_token import split_stop_token
 from pytest_dialeval.traces.place import located
 
@@ -51,6 +57,7 @@ class Chat:
     """Reads one conversation's messages in their order."""
 
     stop_tokens: bool = False  # take tau's marker off the end of a user's text
+    strict: bool = False  # refuse a message that neither says nor does anything
     stopped: str | None = None  # the last one taken off
     last_role: str = ""
     _messages: list[_Message] = field(default_factory=list)
@@ -112,6 +119,8 @@ class Chat:
         return True
 
     def _say(self, speaker: Speaker, message: dict[str, Any]) -> None:
+        if self.strict:
+            refuse_contentless(message, speaker)
         text, artifacts = read_content(message)
         if self.stop_tokens and speaker == "user":
             text, token = split_stop_token(text)

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from pytest_dialeval.errors import TranscriptError
 from pytest_dialeval.records.text import clean
-from pytest_dialeval.records.transcript import Artifact
+from pytest_dialeval.records.transcript import Artifact, Speaker
 from pytest_dialeval.traces.codec import shown
 from pytest_dialeval.traces.json_bytes import to_json, unknown
 
@@ -17,6 +17,7 @@ _TEXT_PARTS = {
     "output_text": "text",
     "refusal": "refusal",
 }
+_INSTEAD = ("tool_calls", "function_call", "refusal", "audio")
 _OTHER_PARTS = ("image_url", "input_image", "input_audio", "audio", "file", "input_file")
 
 
@@ -34,6 +35,18 @@ def read_content(message: dict[str, Any]) -> tuple[str, tuple[Artifact, ...]]:
         raise TranscriptError(f"'content' is {shown(content)}; it must be text, null or parts")
     said = (text, words(message, "refusal"), "" if text else _spoken(message))
     return clean("\n".join(each for each in said if each)), artifacts
+
+
+def refuse_contentless(message: dict[str, Any], speaker: Speaker) -> None:
+    """Refuse a message without `content`, unless it has something in its place.
+
+    `content: null` is an empty answer of a model, but nothing that a user could have sent.
+    """
+    absent = message.get("content") is None if speaker == "user" else "content" not in message
+    if absent and not any(message.get(key) for key in _INSTEAD):
+        keys = ", ".join(map(repr, message))
+        found = "null for 'content'" if "content" in message else f"no 'content', only {keys}"
+        raise TranscriptError(f"has {found}; give what was said")
 
 
 def result_text(content: Any) -> str:

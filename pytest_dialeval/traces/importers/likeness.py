@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-_TAU2 = ("termination_reason", "reward_info", "start_time")
+# Of these tau2 writes several with every simulation and every message; `start_time` and the like
+# may stand beside anybody's messages.
+_OF_SIMULATIONS = ("termination_reason", "reward_info")
+_OF_MESSAGES = ("turn_idx", "requestor")
 
 
 def likely_formats(value: Any) -> tuple[str, ...]:
@@ -18,11 +21,20 @@ def likely_formats(value: Any) -> tuple[str, ...]:
         return ("tau2",)
     if "traj" in first or "messages_display" in first:
         return ("tau-bench",)
+    if "ticks" in first:  # a voice run
+        return ("tau2",)
     if "messages" in first:
-        return ("tau2",) if any(key in first for key in _TAU2) else ("openai", "tau2")
+        return ("tau2",) if _is_simulation(first) else ("openai",)
     if first.get("event") == "start":
         return ("dialeval",)
     return ("openai",) if _is_message(first) else ()
+
+
+def _is_simulation(value: dict[str, Any]) -> bool:
+    messages = value["messages"] if isinstance(value["messages"], list) else []
+    return any(key in value for key in _OF_SIMULATIONS) or any(
+        isinstance(each, dict) and any(key in each for key in _OF_MESSAGES) for each in messages
+    )
 
 
 def _is_message(value: Any) -> bool:

@@ -86,7 +86,7 @@ def _names(conversations: list[dict[str, Any]], path: Path) -> list[str]:
 def _recording(source: Source, index: int, name: str, conversation: dict[str, Any]) -> Recording:
     if not conversation["messages"]:
         raise TranscriptError("has no messages; remove it, or give what was said")
-    chat = Chat()
+    chat = Chat(strict=True)
     chat.read(conversation["messages"])
     agent = conversation.get("agent") or conversation.get("model")
     return source.recording(
