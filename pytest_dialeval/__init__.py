@@ -14,14 +14,19 @@ _HOMES = {
     "Agent": "conversation.agent",
     "Artifact": "records.transcript",
     "Brief": "conversation.agent",
+    "Citation": "grading.judge",
     "Evidence": "records.verdict",
+    "Judge": "grading.judge",
+    "JudgeFault": "errors",
     "JudgeQuestion": "grading.judge",
     "JudgeReply": "grading.judge",
+    "Line": "conversation.user",
     "Matcher": "matching.matcher",
     "MatcherResult": "records.verdict",
     "NotMeasured": "errors",
     "Reply": "conversation.agent",
     "ScriptedJudge": "grading.scripted_judge",
+    "SimulatedUser": "conversation.user",
     "ToolCall": "records.transcript",
     "Transcript": "records.transcript",
     "Turn": "records.transcript",
@@ -33,14 +38,19 @@ __all__ = [  # a literal, so that type checkers and linters see it; a test compa
     "Agent",
     "Artifact",
     "Brief",
+    "Citation",
     "Evidence",
+    "Judge",
+    "JudgeFault",
     "JudgeQuestion",
     "JudgeReply",
+    "Line",
     "Matcher",
     "MatcherResult",
     "NotMeasured",
     "Reply",
     "ScriptedJudge",
+    "SimulatedUser",
     "ToolCall",
     "Transcript",
     "Turn",
@@ -51,8 +61,9 @@ __all__ = [  # a literal, so that type checkers and linters see it; a test compa
 
 if TYPE_CHECKING:
     from pytest_dialeval.conversation.agent import Agent, Brief, Reply
-    from pytest_dialeval.errors import NotMeasured
-    from pytest_dialeval.grading.judge import JudgeQuestion, JudgeReply
+    from pytest_dialeval.conversation.user import Line, SimulatedUser
+    from pytest_dialeval.errors import JudgeFault, NotMeasured
+    from pytest_dialeval.grading.judge import Citation, Judge, JudgeQuestion, JudgeReply
     from pytest_dialeval.grading.scripted_judge import ScriptedJudge
     from pytest_dialeval.matching.matcher import Matcher
     from pytest_dialeval.matching.view import View

@@ -279,8 +279,12 @@ class Pool:
     async def _grade(self, job: _Job, held: Any, rubric: str) -> Graded | None:
         try:
             graded = await job.work.grade(held, rubric)
-        except asyncio.CancelledError:
-            raise
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is None or task.cancelling() or self._closed:
+                raise
+            job.settle(rubric, _Failure(_said(error)))  # raised by a judge of the user's
+            return None
         except BaseException as error:
             job.settle(rubric, _Failure(_said(error)))
             return None

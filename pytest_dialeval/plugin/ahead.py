@@ -68,6 +68,8 @@ def _places(items: Iterable[pytest.Item]) -> Iterator[_Place]:
     seen: set[str] = set()
     for number, item in enumerate(items):
         cell = item.stash.get(CELL, None)
-        if cell is not None and cell.trial.id not in seen:
+        if cell is None or item.get_closest_marker("skip") is not None:
+            continue
+        if cell.trial.id not in seen:
             yield _Place(number, len(seen), cell)
             seen.add(cell.trial.id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -79,10 +79,11 @@ def choose_agents(
     return Chosen(specs, show=len(declared) > 1, declared=tuple(declared))
 
 
-def definition(spec: AgentSpec, anchor: str = "") -> str:
-    """A digest of what the agent is; `anchor` tells apart fixtures of one name."""
-    plain = replace(spec, line=0, folder=spec.folder)
-    parts = [plain.name, plain.use, plain.folder, anchor, dict(plain.options)]
-    return blake2b(
-        json.dumps(parts, default=repr, sort_keys=True).encode(), digest_size=8
-    ).hexdigest()
+def definition(spec: AgentSpec, anchor: str, rootdir: str) -> str:
+    """A digest of what the agent is, the same in every checkout.
+
+    `anchor` tells apart fixtures of one name.
+    """
+    parts = [spec.name, spec.use, anchor, dict(spec.options)]
+    text = json.dumps(parts, default=repr, sort_keys=True).replace(rootdir, "")
+    return blake2b(text.encode(), digest_size=8).hexdigest()

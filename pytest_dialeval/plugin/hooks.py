@@ -90,9 +90,11 @@ class ClosingHooks:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        running = self.engine.running
-        if running is None:
-            return
+        if self.engine.running is None:
+            if not self.closing.reported.skipped:
+                return
+            self.engine.run()  # all were skipped before they began: their gates are not decided
+        running = self.engine.run()
         self.engine.stop()
         self.closing.trouble += self.engine.trouble
         self.closing.finish(session, running.directory, self.engine.facts(), self.engine.notes)

@@ -63,9 +63,11 @@ class Reported:
         if report.outcome == "rerun":
             self.reruns += 1
             self._set_aside.add((record["trial"], record["rubric"]))
-        elif hasattr(report, "wasxfail"):
+        elif hasattr(report, "wasxfail") and record.get("xfail"):
             self.expected += 1
             self._set_aside.add((record["trial"], record["rubric"]))
+        elif hasattr(report, "wasxfail"):
+            self._say(record, report, "an expected failure")
         elif report.when == "setup" and report.skipped and kind is None:
             self.skipped += 1  # by a mark or a fixture, before its verdict was asked for
             self._set_aside.add((record["trial"], record["rubric"]))

@@ -131,7 +131,9 @@ class LoadedSource:
             "seed": self.seed,
             "digests": {
                 "suite": self.suite.sha256,
-                "agent": definition(self.agents[trial.agent], self.anchor),
+                "agent": definition(
+                    self.agents[trial.agent], self.anchor, str(self.engine.rootdir)
+                ),
             },
         }
 
@@ -185,7 +187,7 @@ def from_personas(
     planned = plan_personas(
         suite,
         Naming(name, chosen.show),
-        [(each.name, definition(each, anchor)) for each in chosen.specs],
+        [(each.name, definition(each, anchor, str(engine.rootdir))) for each in chosen.specs],
         trials=count,
         personas=personas,
         rubrics=[each.id for each in graded],
@@ -239,11 +241,21 @@ def _recordings(engine: Engine, suite: Suite, source: TranscriptSource) -> Recor
     """Read a source; what is wrong with it is said at the suite's line."""
     path = Path(source.path)
     try:
-        return read_recording_file(source.format, path)
+        file = read_recording_file(source.format, path)
+        _one_agent(file, path)
+        return file
     except TranscriptError as error:
         text = str(error).replace(str(path), engine.relative(path))
         where = f"{engine.relative(Path(suite.path))}:{source.line}"
         raise TranscriptError(f"{where}: {text}") from None
+
+
+def _one_agent(file: RecordingFile, path: Path) -> None:
+    """Two agents must not be pooled under one name."""
+    named = dict.fromkeys(each.agent for each in file.recordings if each.agent)
+    if len(named) > 1:
+        agents = ", ".join(map(str, named))
+        raise TranscriptError(f"{path}: it holds several agents ({agents}); give each a file")
 
 
 def _compile(rubrics: Sequence[Rubric], offers: Offers) -> dict[str, CompiledRubric]:

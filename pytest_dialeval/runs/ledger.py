@@ -5,6 +5,7 @@ Reports can be rewritten by any conftest hook; the summary and the gates are com
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -20,6 +21,7 @@ from pytest_dialeval.records.run import Conversation, TrialFacts
 from pytest_dialeval.records.verdict import Verdict
 from pytest_dialeval.runs.files import explained
 from pytest_dialeval.traces.json_bytes import from_json, to_json
+from pytest_dialeval.traces.redaction import Redaction
 
 Kind = Literal["conversation", "verdict"]
 _ENTRY = b'"entry":'
@@ -43,6 +45,7 @@ class LedgerWriter:
         self._path = path
         self._lock = threading.Lock()
         self._end = _End(0, "")
+        self._redaction = Redaction.from_environment(os.environ)
         with explained(path):
             # Unbuffered: a killed process leaves whole lines and at most one broken tail.
             self._file: FileIO = path.open("xb", buffering=0)
@@ -57,6 +60,8 @@ class LedgerWriter:
 
     def _append(self, kind: Kind, trial: str, value: object, attempt: int) -> None:
         body = to_json({"kind": kind, "trial": trial, "attempt": attempt, "value": value})
+        # As the trace does: a quote must stand there, and a secret nowhere.
+        body = self._redaction.text(body.decode()).encode()
         with self._lock, explained(self._path):
             if self._file.closed:  # a straggler after the end: its trial counts as not finished
                 return

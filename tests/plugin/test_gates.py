@@ -200,3 +200,22 @@ def test_a_hard_failure_is_counted_as_its_item_is(shop: Shop) -> None:
     shop.suite(rubrics=[rubric("never", "never said")], gates={"decide": "gates"})
     result = shop.run()
     result.stdout.fnmatch_lines(["1 conversation; rubrics: 1 soft-failed"])
+
+
+def test_gates_of_a_run_that_was_skipped_whole_are_not_decided(shop: Shop) -> None:
+    shop.suite(gates={"pass_hat_k": {"k": 1, "min": 1.0}})
+    shop.write(
+        "conftest.py",
+        """
+        import pytest
+
+        def pytest_collection_modifyitems(items):
+            for item in items:
+                item.add_marker(pytest.mark.skip(reason="not today"))
+        """,
+    )
+    result = shop.run()
+    result.assert_outcomes(skipped=1)
+    assert result.ret == 10
+    assert gates(shop)["pass_hat_k"]["status"] == "not decided"
+    assert shop.summary["outcomes"]["not_run"] == 1

@@ -121,3 +121,23 @@ def test_agents_of_this_process_are_marked_not_isolated(shop: Shop) -> None:
     isolated = {each["name"]: each["isolated"] for each in shop.summary["tasks"][0]["agents"]}
     assert isolated == {"clerk": True, "py": False}
     result.stdout.fnmatch_lines(["*py: not isolated, the agent runs in this process*"])
+
+
+def test_an_expected_failure_that_no_mark_announced_is_named(shop: Shop) -> None:
+    shop.suite(rubrics=[rubric("never", "never said")])
+    shop.write(
+        "conftest.py",
+        """
+        import pytest
+
+        @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+        def pytest_runtest_makereport(item, call):
+            outcome = yield
+            report = outcome.get_result()
+            if report.when == "call":
+                report.outcome, report.wasxfail = "skipped", "surely"
+        """,
+    )
+    result = shop.run()
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*reported as an expected failure, but the ledger says failed*"])
