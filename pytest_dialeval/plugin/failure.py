@@ -120,12 +120,16 @@ def repeat_command(item: pytest.Item, cell: Cell) -> str:
 
 def _from_invocation(item: pytest.Item) -> str:
     """The node id with a path that works from the folder of invocation."""
-    nodeid = item.nodeid
-    if item.config.getoption("loadgroup", False) and item.get_closest_marker("xdist_group"):
-        nodeid = nodeid.rpartition("@")[0]  # in workers xdist writes the group behind it
-    _, colons, rest = nodeid.partition("::")
+    _, colons, rest = without_group(item.nodeid).partition("::")
     path = os.path.relpath(item.path, item.config.invocation_params.dir)
     return f"{Path(path).as_posix()}{colons}{rest}"
+
+
+def without_group(nodeid: str) -> str:
+    """The node id without the `@group` that xdist's loadgroup writes behind it in workers."""
+    before, at, group = nodeid.rpartition("@")
+    is_group = at and "]" not in group and "::" not in group  # else a parameter's @, or a path's
+    return before if is_group else nodeid
 
 
 def score_text(item: pytest.Item, cell: Cell, score: TrialScore) -> str:

@@ -6,6 +6,8 @@ import shlex
 
 import pytest
 
+from pytest_dialeval.plugin.failure import without_group
+
 from .conftest import Shop, persona, rubric
 
 
@@ -217,6 +219,18 @@ def test_the_repeat_command_works_from_the_folder_of_invocation(
 
     assert command == ["shop.dialeval.yaml::buyer-1::tractor"]
     shop.run(*command).assert_outcomes(failed=1)
+
+
+@pytest.mark.parametrize(
+    ("nodeid", "left"),
+    [
+        ("test_a.py::test_a[buyer-1]@till", "test_a.py::test_a[buyer-1]"),
+        ("test_a.py::test_a[buyer-1-a@b]", "test_a.py::test_a[buyer-1-a@b]"),
+        ("a@b/shop.dialeval.yaml::buyer-1::greet", "a@b/shop.dialeval.yaml::buyer-1::greet"),
+    ],
+)
+def test_the_repeat_command_leaves_the_group_of_loadgroup_out(nodeid: str, left: str) -> None:
+    assert without_group(nodeid) == left
 
 
 def test_the_repeat_command_survives_a_path_with_spaces(shop: Shop) -> None:

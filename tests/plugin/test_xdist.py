@@ -70,25 +70,6 @@ def test_decorated_trials_stay_whole_too(shop: Shop, mode: str) -> None:
     assert len(list((shop.last_run / "traces").glob("*.jsonl"))) == 4  # each held once
 
 
-@pytest.mark.slow
-def test_the_repeat_command_leaves_the_group_of_loadgroup_out(shop: Shop) -> None:
-    shop.suite()
-    shop.write(
-        "test_body.py",
-        "import pytest\nfrom pytest_dialeval import dialogue_case\n\n"
-        "@pytest.mark.xdist_group('till')\n"
-        '@dialogue_case("shop.dialeval.yaml")\n'
-        "def test_body(dialogue):\n    dialogue.expect.keyword('tractor')\n",
-    )
-
-    result = run(shop, "--dist", "loadgroup", "test_body.py", workers=1)
-
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        ["*FAILED*@till*", "repeat: pytest 'test_body.py::test_body[[]buyer-1[]]'"]
-    )
-
-
 @pytest.mark.parametrize("mode", MODES)
 def test_other_tests_go_as_the_mode_says(shop: Shop, mode: str) -> None:
     two_personas(shop)
