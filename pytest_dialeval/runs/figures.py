@@ -106,7 +106,7 @@ def agent_figures(source: Source, name: str, trials: Sequence[ScoredTrial]) -> A
         pass_rate=_rate(trials),
         pass_hat_k=_curve(counts, "hat"),
         pass_at_k=_curve(counts, "at"),
-        task_score_mean=_mean(each.task_score for each in scores if each.measured),
+        task_score_mean=_mean(each.task_score for each in scores),
         dimensions=_dimensions(scores),
         safety_breaches=sum(bool(each.breaches) for each in scores),
         safety_exercised=sum(each.safety_exercised for each in scores),
@@ -142,7 +142,7 @@ def _persona(trials: Sequence[ScoredTrial]) -> PersonaFigures:
         passed=count.passed,
         unmeasured=count.unmeasured,
         pass_rate=_rate(trials),
-        task_score_mean=_mean(each.score.task_score for each in trials if each.score.measured),
+        task_score_mean=_mean(each.score.task_score for each in trials),
     )
 
 
