@@ -1,4 +1,4 @@
-"""An event loop whose clock jumps to the next timer: hours pass at once, and always the same way."""
+"""An event loop whose clock jumps to the next timer: hours pass at once, always the same way."""
 
 from __future__ import annotations
 
