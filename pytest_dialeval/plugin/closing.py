@@ -41,6 +41,7 @@ class Closing:
     ) -> None:
         """Settle the exit status and write summary.json."""
         self.directory = directory
+        self._note_stop(session, directory)
         try:
             summary = self._summarise(directory, sources, notes)
             stopped = session.shouldfail or session.shouldstop or session.exitstatus not in (0, 1)
@@ -60,6 +61,17 @@ class Closing:
         except DialevalError as error:
             self.trouble.append(str(error))
             session.exitstatus = int(session.exitstatus) or UNMEASURED
+
+    def _note_stop(self, session: pytest.Session, directory: RunDirectory) -> None:
+        """events.jsonl: why a run ended before its end, and what would not stop."""
+        why = session.shouldfail or session.shouldstop
+        try:
+            if why:
+                directory.event("stop", reason=str(why))
+            for text in self.trouble:
+                directory.event("warning", text=text)
+        except DialevalError as error:
+            self.trouble.append(str(error))
 
     def _status(self, session: pytest.Session, summary: Summary, *, failed_unseen: bool) -> int:
         """First match wins: pytest's own, 1, 10, 0 (design section 3)."""

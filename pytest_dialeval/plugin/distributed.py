@@ -97,7 +97,13 @@ def merged_plan(directory: Any) -> Any:
     plans = {path.name: read_plan(path) for path in paths}
     first_name, first = next(iter(plans.items()))
     for name, plan in plans.items():
-        for ours, theirs in zip(first.sources, plan.sources, strict=False):
+        names = [each.name for each in plan.sources]
+        if names != [each.name for each in first.sources]:
+            raise RunError(
+                f"{directory.path}: the workers collected different suites "
+                f"({first_name} and {name} differ)"
+            )
+        for ours, theirs in zip(first.sources, plan.sources, strict=True):
             if (ours.name, ours.sha256, ours.trials) != (theirs.name, theirs.sha256, theirs.trials):
                 raise RunError(
                     f"{directory.path}: the workers read different suites "

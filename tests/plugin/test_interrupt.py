@@ -231,3 +231,11 @@ def test_an_agent_that_swallows_cancellation_is_named(shop: Shop) -> None:
     assert time.monotonic() - began < 15
     assert result.ret == 1  # late: agent_error
     assert shop.summary["outcomes"]["agent_error"] == 1
+
+
+def test_a_stop_stands_in_events_jsonl(shop: Shop) -> None:
+    shop.suite(personas=[persona("one", "Hi")], rubrics=[rubric("never", "never said")], trials=3)
+    shop.run("-x")
+    [event] = (shop.last_run / "events.jsonl").read_text("utf-8").splitlines()
+    found = json.loads(event)
+    assert (found["type"], found["reason"]) == ("stop", "stopping after 1 failures")
