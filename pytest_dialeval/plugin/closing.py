@@ -103,7 +103,7 @@ class Closing:
                 name: SettingFigure(value=each.value, source=each.source)
                 for name, each in self.settings.stated().items()
             },
-            notes=[*notes, *self.reported.notes()],
+            notes=[*notes, *self.reported.notes(), *self.settings.unknown_variables()],
             bounds=lambda each: bounds(self.settings, each.gates, each.name, each.decide),
         )
 

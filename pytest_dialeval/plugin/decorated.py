@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from pytest_dialeval.plugin.sources import from_personas
 from pytest_dialeval.records.rubric import Rubric
 from pytest_dialeval.records.task import MatcherSpec
 from pytest_dialeval.records.verdict import Verdict
+from pytest_dialeval.records.wording import did_you_mean
 
 if TYPE_CHECKING:
     from pytest_dialeval.plugin.engine import Engine
@@ -100,10 +100,9 @@ def _source(engine: Engine, metafunc: pytest.Metafunc, case: DecoratedCase) -> L
 def _known(given: Sequence[str], allowed: Sequence[str], where: str) -> None:
     for name in given:
         if name not in allowed:
-            close = get_close_matches(name, allowed, n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
             raise pytest.Collector.CollectError(
-                f"{where}: {name!r} is not in the suite (it has {', '.join(allowed)}){hint}"
+                f"{where}: {name!r} is not in the suite (it has {', '.join(allowed)})"
+                f"{did_you_mean(name, allowed)}"
             )
 
 

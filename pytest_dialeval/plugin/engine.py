@@ -18,6 +18,7 @@ from pytest_dialeval.plugin.options import Settings
 from pytest_dialeval.plugin.sources import LoadedSource, from_personas, from_transcripts
 from pytest_dialeval.records.run import Source
 from pytest_dialeval.records.suite import Limits, Suite
+from pytest_dialeval.records.wording import did_you_mean
 from pytest_dialeval.suites.load import load_suite
 
 ENGINE: pytest.StashKey[Engine] = pytest.StashKey()
@@ -135,13 +136,10 @@ class Engine:
                 | {n for each in self._passed_over.values() for n in each}
                 | known
             )
-            from difflib import get_close_matches
-
-            close = get_close_matches(missing[0], declared, n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
             return (
                 f"{self.wanted.source}: no suite declares {missing[0]!r} "
-                f"(declared: {', '.join(declared) or 'none'}){hint}"
+                f"(declared: {', '.join(declared) or 'none'})"
+                f"{did_you_mean(missing[0], declared)}"
             )
         return None
 

@@ -192,6 +192,18 @@ class Settings:
             return Setting(suite, "suite")
         return self._below.get(name) or Setting(default, "default")
 
+    def unknown_variables(self) -> list[str]:
+        """Variables that look like settings and are none; said where dialogue items ran."""
+        from pytest_dialeval.records.wording import did_you_mean
+
+        known = [each.environment for each in OPTIONS]
+        found = sorted(set(os.environ) - set(known))
+        return [
+            f"the variable {name} sets nothing{did_you_mean(name, known)}"
+            for name in found
+            if name.startswith("DIALEVAL_")
+        ]
+
     def is_below(self, name: str) -> bool:
         """Whether only the project file says it, so that suites overrule it."""
         return name in self._below and name not in self._above
@@ -268,14 +280,13 @@ def _project_table(config: pytest.Config) -> dict[str, Any]:
 
 
 def _refuse_unknown(table: dict[str, Any], file: str) -> None:
-    from difflib import get_close_matches
+    from pytest_dialeval.records.wording import did_you_mean
 
     known = [each.key for each in OPTIONS]
     for key in table:
         if key not in known:
-            close = get_close_matches(key, known, n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
             allowed = ", ".join(sorted(known))
             raise pytest.UsageError(
-                f"{file}: [tool.dialeval] has no key {key!r} (allowed: {allowed}){hint}"
+                f"{file}: [tool.dialeval] has no key {key!r} (allowed: {allowed})"
+                f"{did_you_mean(key, known)}"
             )

@@ -299,3 +299,13 @@ def test_the_suites_run_stands_above_agents_of_the_project_file(shop: Shop) -> N
     shop.write("pyproject.toml", f'{TOML}agent = ["two"]\n')
     assert [each.split("::")[1] for each in shop.ids()] == ["one-buyer-1"]
     assert [each.split("::")[1] for each in shop.ids("--dialeval-agent=two")] == ["two-buyer-1"]
+
+
+def test_a_variable_that_sets_nothing_is_said(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DIALEVAL_TRAILS", "3")
+    shop.suite()
+    result = shop.run()
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        ["the variable DIALEVAL_TRAILS sets nothing; did you mean 'DIALEVAL_TRIALS'?"]
+    )
