@@ -52,24 +52,32 @@ def test_maxfail_goes_on_until_then(shop: Shop) -> None:
     shop.run("--maxfail=3").assert_outcomes(failed=3)
 
 
-def test_pytest_exit_in_another_test_stops_the_conversations(shop: Shop) -> None:
+def test_row_15_pytest_exit_in_another_test_stops_the_conversations(shop: Shop) -> None:
     shop.write("agent.py", COUNTING.format(seconds=30))
     shop.write(
         "test_exit.py",
         """
-        import pytest
+        import pytest, threading
+        from pathlib import Path
 
         def test_exit():
-            pytest.exit("enough", returncode=3)
+            for _ in range(500):
+                if Path("calls").exists():
+                    pytest.exit("enough", returncode=3)
+                threading.Event().wait(0.02)
         """,
     )
+    shop.suite("a", personas=[persona("one", "Is the lamp in stock?")])
     shop.suite(
-        name="z", agents={"w": {"use": "python:agent.py:Waiting"}}, personas=[persona("one", "Hi")]
+        "z", agents={"w": {"use": "python:agent.py:Waiting"}}, personas=[persona("one", "Hi")]
     )
     began = time.monotonic()
-    result = shop.run("test_exit.py", "z.dialeval.yaml")
+    result = shop.run("a.dialeval.yaml", "test_exit.py", "z.dialeval.yaml")
     assert result.ret == 3
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 20  # a turn takes 30 s
+    assert calls(shop) == 1
+    outcomes = shop.summary["outcomes"]
+    assert (outcomes["completed"], outcomes["cancelled"] + outcomes["not_run"]) == (1, 1)
 
 
 def test_stepwise_stops_and_goes_on_there(shop: Shop) -> None:
@@ -231,6 +239,7 @@ def test_an_agent_that_swallows_cancellation_is_named(shop: Shop) -> None:
     assert time.monotonic() - began < 15
     assert result.ret == 1  # late: agent_error
     assert shop.summary["outcomes"]["agent_error"] == 1
+    result.stdout.fnmatch_lines(["*would not stop and was left behind*"])
 
 
 def test_a_stop_stands_in_events_jsonl(shop: Shop) -> None:
