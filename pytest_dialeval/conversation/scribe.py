@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -90,7 +91,8 @@ class Scribe:
         # Trace first: what is not on disk was not said.
         self._write(lambda trace: trace.turn(turn))
         self.turns.append(turn)
-        self.heard.append(heard)
+        # A copy: an agent that changes what it is handed must not change what is graded.
+        self.heard.append(deepcopy(heard))
 
     def _write(self, event: Callable[[TraceWriter], None]) -> None:
         if self._trace is None:

@@ -193,7 +193,9 @@ def _by_check(
     name = f"matcher {check.method!r}"
     try:
         result = check(found.view)
-    except Exception as exc:
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as exc:  # pytest.skip(), sys.exit(): no exit of ours
         return _raised(rubric, name, exc, found.triggered_at)
     if problem := _problem(result, transcript):
         return _unscored(rubric, "harness_error", f"{name} {problem}", found.triggered_at)
@@ -226,13 +228,18 @@ def _problem(result: object, transcript: Transcript) -> str:
     score = result.score
     if score is not None and not (math.isfinite(score) and 0 <= score <= 1):
         return f"gave the score {score!r}; it must be from 0 to 1, or None"
+    texts: tuple[object, ...] = (result.reason, result.expected)
+    if not all(isinstance(each, str) for each in texts):
+        return "gave a reason or an expectation that is no text"
+    if not all(type(each) is int for each in result.searched):
+        return f"gave searched turns {result.searched!r}; they must be turn ids"
     if wrong := misquoted(result.evidence, transcript):
         return f"quotes {wrong.quote[:80]!r}, which does not stand in turn {wrong.turn}"
     return ""
 
 
 def _raised(
-    rubric: CompiledRubric, who: str, exc: Exception, triggered_at: int | None = None
+    rubric: CompiledRubric, who: str, exc: BaseException, triggered_at: int | None = None
 ) -> Verdict:
     reason = str(exc) if isinstance(exc, NotMeasured) else f"{who} raised {describe(exc)}"
     return _unscored(rubric, "harness_error", reason, triggered_at)

@@ -67,7 +67,7 @@ def _fault(exc: Exception) -> Outcome:
     return "judge_error"
 
 
-def describe(exc: Exception) -> str:
+def describe(exc: BaseException) -> str:
     """An exception as one line: data from outside, never a traceback."""
     text = " ".join(clean(str(exc)).split())[:500]
     return f"{type(exc).__name__}: {text}" if text else type(exc).__name__

@@ -45,22 +45,29 @@ class Closing:
         try:
             summary = self._summarise(directory, sources, notes)
             stopped = session.shouldfail or session.shouldstop or session.exitstatus not in (0, 1)
-            stopped = stopped or self.incomplete
+            stopped = stopped or self.incomplete or self.config.getoption("setuponly", False)
             differing = self.reported.differing(directory, sources, complete=not stopped)
         except DialevalError as error:
             self.trouble.append(str(error))
-            session.exitstatus = int(session.exitstatus) or UNMEASURED
+            session.exitstatus = self._not_known(session)
             return
         self.trouble += [each.text for each in differing]
         failed = any(each.failed for each in differing)
-        status = self._status(session, summary, failed_unseen=failed)
+        status = self._status(session, summary, failed_unseen=failed, differing=bool(differing))
         session.exitstatus = status
         self.summary = summary.model_copy(update={"exit_status": status})
         try:
             directory.write("summary", self.summary.model_dump(mode="json", by_alias=True))
         except DialevalError as error:
             self.trouble.append(str(error))
-            session.exitstatus = int(session.exitstatus) or UNMEASURED
+            session.exitstatus = self._not_known(session)
+
+    def _not_known(self, session: pytest.Session) -> int:
+        """The status where no figures can be had: 10, unless something failed for sure."""
+        status = int(session.exitstatus)
+        if status == 1 and session.testsfailed <= self.reported.errors:
+            return UNMEASURED
+        return status or UNMEASURED
 
     def _note_stop(self, session: pytest.Session, directory: RunDirectory) -> None:
         """events.jsonl: why a run ended before its end, and what would not stop."""
@@ -73,7 +80,9 @@ class Closing:
         except DialevalError as error:
             self.trouble.append(str(error))
 
-    def _status(self, session: pytest.Session, summary: Summary, *, failed_unseen: bool) -> int:
+    def _status(
+        self, session: pytest.Session, summary: Summary, *, failed_unseen: bool, differing: bool
+    ) -> int:
         """First match wins: pytest's own, 1, 10, 0 (design section 3)."""
         from pytest_dialeval.runs.gates import missed, undecided
 
@@ -81,9 +90,11 @@ class Closing:
         if status not in (0, 1, 5):
             return status
         others = session.testsfailed - self.reported.errors
+        # pytest's own count can be overwritten; what reports said of hard verdicts stays.
+        failed_unseen = failed_unseen or self.reported.failed
         if failed_unseen or missed(summary.gates) or (status == 1 and others > 0):
             return 1
-        if self.reported.errors or undecided(summary.gates):
+        if self.reported.errors or undecided(summary.gates) or differing:
             return UNMEASURED
         return status
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_dialeval.plugin import outcomes
-from pytest_dialeval.plugin.closing import Closing
+from pytest_dialeval.plugin.closing import UNMEASURED, Closing
 from pytest_dialeval.plugin.placing import run_path
 from pytest_dialeval.plugin.scheduling import TrialScheduling
 
@@ -63,7 +63,7 @@ class ControllerHooks:
         except DialevalError as error:
             self.closing.directory = directory
             self.closing.trouble.append(str(error))
-            session.exitstatus = int(session.exitstatus) or 10
+            session.exitstatus = int(session.exitstatus) or UNMEASURED
             return
         self.closing.incomplete = bool(self.lost)
         self.closing.finish(session, directory, plan.sources, plan.notes)
@@ -94,6 +94,8 @@ def merged_plan(directory: Any) -> Any:
     from pytest_dialeval.runs.record import read_plan
 
     paths = sorted(directory.path.glob("plan.*.json"))
+    if not paths:
+        raise RunError(f"{directory.path}: the workers' plans are gone")
     plans = {path.name: read_plan(path) for path in paths}
     first_name, first = next(iter(plans.items()))
     for name, plan in plans.items():

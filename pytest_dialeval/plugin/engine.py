@@ -41,7 +41,8 @@ class Engine:
         self.trouble: list[str] = []
         self.items: list[pytest.Item] = []  # the final ones
         self.selected: dict[str, list[str]] = {}  # trial id -> rubrics of the final items
-        self.decorated: dict[str, str] = {}  # node ids of decorated functions -> trial id
+        self.homes: dict[str, str] = {}  # node id -> trial id, for xdist's controller
+        self.asked: dict[str, list[str]] = {}  # trial id -> rubrics with an item of their own
         self.running: Running | None = None
         self._stopped = False
         self._passed_over: dict[str, tuple[str, ...]] = {}
@@ -114,12 +115,14 @@ class Engine:
 
     def select(self, items: Iterable[pytest.Item]) -> None:
         """Take the final items as the selection; checks that the agents asked for exist."""
-        self.items, self.selected, self.decorated = list(items), {}, {}
+        self.items, self.selected, self.homes, self.asked = list(items), {}, {}, {}
         for item in self.items:
             cell = item.stash.get(CELL, None)
             if cell is not None:
-                if cell.source.body is not None:
-                    self.decorated[item.nodeid] = cell.trial.id
+                if self.worker != "main":
+                    self.homes[item.nodeid] = cell.trial.id
+                if cell.rubric is not None:
+                    self.asked.setdefault(cell.trial.id, []).append(cell.rubric.id)
                 rubrics = self.selected.setdefault(cell.trial.id, [])
                 rubrics.extend(each for each in cell.rubrics if each not in rubrics)
         self._note_passed_over()

@@ -64,22 +64,34 @@ def _tags(turn: Turn) -> Iterator[tuple[str, str]]:
 
 
 def _marked(turn: Turn, evidence: Sequence[Evidence]) -> str:
-    """A window of the turn's text round the first quote, quotes marked."""
-    quotes = [each for each in evidence if each.part == "text" and each.quote]
-    text = turn.text
-    if not text:
+    """A window of the turn's text round the first quote, quotes marked where they stand."""
+    if not turn.text:
         return " ".join(map(str, turn.tool_calls))[:WINDOW] or "(no words)"
-    found = text.find(quotes[0].quote) if quotes else 0
-    start = max(0, found - WINDOW // 2)
-    shown = text[
-        start : max(start + WINDOW, found + min(len(quotes[0].quote), 400) + 40)
-        if quotes
-        else start + WINDOW
-    ]
-    for quote in dict.fromkeys(each.quote for each in quotes):
-        shown = shown.replace(quote, f">>{quote}<<", 1)
-    head, tail = "..." if start else "", "..." if start + len(shown) < len(text) else ""
+    spans = sorted(_spans(turn.text, evidence))
+    first = spans[0] if spans else (0, 0)
+    start = max(0, first[0] - WINDOW // 2)
+    end = max(start + WINDOW, min(first[1], first[0] + 400) + 40)
+    shown = turn.text[start:end]
+    for left, right in reversed(spans):
+        if start <= left and right <= end:
+            left, right = left - start, right - start
+            shown = f"{shown[:left]}>>{shown[left:right]}<<{shown[right:]}"
+    head, tail = "..." if start else "", "..." if end < len(turn.text) else ""
     return f"{head}{shown}{tail}".replace("\n", "\n      ")
+
+
+def _spans(text: str, evidence: Sequence[Evidence]) -> set[tuple[int, int]]:
+    """Where the quotes stand; a turn that was shortened is searched for them."""
+    found: set[tuple[int, int]] = set()
+    for each in evidence:
+        if each.part == "text" and each.quote:
+            here = text.startswith(each.quote, each.start)
+            start = each.start if here else text.find(each.quote)
+            span = (start, start + len(each.quote))
+            apart = all(span[1] <= left or right <= span[0] for left, right in found)
+            if start >= 0 and apart:
+                found.add(span)
+    return found
 
 
 def _short(text: str) -> str:

@@ -91,9 +91,11 @@ class ClosingHooks:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if self.engine.running is None:
-            if not self.closing.reported.skipped:
+            option = self.engine.config.getoption
+            looks_only = option("setupplan", False) or option("setuponly", False)
+            if looks_only or not self.closing.reported.seen:
                 return
-            self.engine.run()  # all were skipped before they began: their gates are not decided
+            self.engine.run()  # none got so far as its verdict: their gates are not decided
         running = self.engine.run()
         self.engine.stop()
         self.closing.trouble += self.engine.trouble

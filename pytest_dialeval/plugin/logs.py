@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_dialeval.conversation.current import current_conversation
+from pytest_dialeval.records.text import clean
 
 KEPT = 50  # lines of one conversation
 LONGEST = 4_000  # characters of a record, with its traceback
@@ -36,7 +37,13 @@ class ConversationLogs(logging.Handler):
             return
         lines = self._lines.setdefault(trial, [])
         if len(lines) < KEPT:
-            lines.append(self.format(record)[:LONGEST])
+            lines.append(clean(self._said(record))[:LONGEST])
+
+    def _said(self, record: logging.LogRecord) -> str:
+        try:
+            return self.format(record)
+        except Exception:  # `log.warning("%d", "x")` is no reason for the agent to fail
+            return f"{record.levelname} {record.name}: {record.msg!r} with {record.args!r}"
 
     def of(self, trial: str) -> str:
         """What was logged in a trial's conversation."""

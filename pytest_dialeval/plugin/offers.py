@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,11 @@ def merged(answers: Iterable[Mapping[str, Any] | None], hook: str) -> dict[str, 
     """All answers as one mapping; a name given twice is refused."""
     found: dict[str, Any] = {}
     for answer in answers:
+        if answer is not None and not isinstance(answer, Mapping):
+            raise DialevalError(f"{hook}: {answer!r} is no mapping from name to object")
         for name, value in (answer or {}).items():
+            if not isinstance(name, str) or not re.fullmatch(r"[a-z0-9_]+", name):
+                raise DialevalError(f"{hook}: {name!r} is no name (allowed: a-z, 0-9 and _)")
             if name in found and found[name] is not value:
                 raise DialevalError(f"{hook}: {name!r} is given twice; rename one of them")
             found[name] = value

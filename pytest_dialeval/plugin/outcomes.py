@@ -13,6 +13,7 @@ import pytest
 
 from pytest_dialeval.errors import DialevalError, NotMeasured
 from pytest_dialeval.plugin.failure import failure_text, score_text, where_lines
+from pytest_dialeval.records.text import clean
 
 if TYPE_CHECKING:
     from pytest_dialeval.plugin.collection import Cell
@@ -74,7 +75,7 @@ def _obtain_score(item: pytest.Item, cell: Cell, graded: list[Graded]) -> None:
 def unmeasured(item: pytest.Item, why: str) -> NoReturn:
     """End the setup: the item is E, never F."""
     item.stash[KIND] = "unmeasured"
-    item.stash[TEXT] = f"unmeasured: {why}"
+    item.stash[TEXT] = clean(f"unmeasured: {why}")
     pytest.fail(item.stash[TEXT], pytrace=False)
 
 
@@ -89,7 +90,7 @@ def decide(item: pytest.Item, cell: Cell) -> None:
         return
     graded = item.stash[GRADED][0]
     if graded.verdict.status == "not_applicable":
-        pytest.skip(graded.verdict.reason)
+        pytest.skip(clean(graded.verdict.reason))
     if graded.verdict.status == "failed":
         text = failure_text(item, cell, graded)
         if cell.rubric is None or cell.source.fails(cell.rubric):
@@ -107,22 +108,33 @@ def _soften(item: pytest.Item, text: str, reason: str) -> None:
 
 def mark_report(item: pytest.Item, cell: Cell, call: pytest.CallInfo[None], report: Any) -> None:
     """Put a plain-JSON record on the report; it crosses to an xdist controller."""
-    if call.excinfo is not None and isinstance(call.excinfo.value, NotMeasured):
-        item.stash[KIND] = "unmeasured"
-        report.when, report.outcome = "setup", "failed"  # JUnit and the summary count an error
-        report.longrepr = item.stash[TEXT] = f"unmeasured: {call.excinfo.value}"
-    _point_at_rubric(item, report)
-    kind = item.stash.get(KIND, None)
-    if cell.kind == "body" and report.when == "call" and report.failed:
-        lines = where_lines(item, cell, item.stash[GRADED][0])
-        report.sections.append(("dialogue", "\n".join(each.strip() for each in lines if each)))
+    _settle_outcome(item, cell, call, report)
+    # As we leave it: an outer hook that changes it afterwards is found out.
+    report.dialeval["outcome"] = report.outcome
+
+
+def _settle_outcome(
+    item: pytest.Item, cell: Cell, call: pytest.CallInfo[None], report: Any
+) -> None:
     report.dialeval = {
         "trial": cell.trial.id,
         "rubric": cell.name,
         "attempt": getattr(item, "execution_count", 1),
         # The test's own word: a hook can claim an expected failure on any report.
         "xfail": cell.kind == "body" or item.get_closest_marker("xfail") is not None,
+        "reruns": hasattr(item, "execution_count"),  # pytest-rerunfailures counts them
     }
+    if report.when == "teardown":  # a fixture's affair
+        return
+    if call.excinfo is not None and isinstance(call.excinfo.value, NotMeasured):
+        item.stash[KIND] = "unmeasured"
+        report.when, report.outcome = "setup", "failed"  # JUnit and the summary count an error
+        report.longrepr = item.stash[TEXT] = clean(f"unmeasured: {call.excinfo.value}")
+    _point_at_rubric(item, report)
+    kind = item.stash.get(KIND, None)
+    if cell.kind == "body" and report.when == "call" and report.failed:
+        lines = where_lines(item, cell, item.stash[GRADED][0])
+        report.sections.append(("dialogue", "\n".join(each.strip() for each in lines if each)))
     if report.when == "call" and report.skipped and isinstance(report.longrepr, tuple):
         path, line, _ = item.reportinfo()
         report.longrepr = (str(path), (line or 0) + 1, report.longrepr[2])

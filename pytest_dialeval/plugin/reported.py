@@ -51,6 +51,7 @@ class Reported:
         self.expected = 0  # items marked xfail
         self.skipped = 0  # items skipped by a mark or a fixture
         self.reruns = 0
+        self.seen = False  # whether any dialogue item reported
         self._said: dict[tuple[str, str], _Said] = {}
         self._set_aside: set[tuple[str, str]] = set()  # rerun, marked xfail, or skipped by a mark
 
@@ -59,10 +60,18 @@ class Reported:
         record = getattr(report, "dialeval", None)
         if not isinstance(record, dict) or not {"trial", "rubric"} <= record.keys():
             return
-        kind = record.get("kind")
-        if report.outcome == "rerun":
+        kind, key = record.get("kind"), (record["trial"], record["rubric"])
+        self.seen = True
+        rewritten = report.outcome != record.get("outcome")
+        if report.outcome == "rerun" and record.get("reruns"):
             self.reruns += 1
-            self._set_aside.add((record["trial"], record["rubric"]))
+            self._set_aside.add(key)
+        elif record.get("xfail") and report.when == "call" and report.failed and kind is None:
+            self._say_unless_body(record, report)
+        elif rewritten and not hasattr(report, "wasxfail") and report.when != "teardown":
+            self._say(record, report, report.outcome)
+        elif report.when == "setup" and report.failed and kind is None:
+            self._set_aside.add(key)  # a fixture's error
         elif hasattr(report, "wasxfail") and record.get("xfail"):
             self.expected += 1
             self._set_aside.add((record["trial"], record["rubric"]))
@@ -80,9 +89,26 @@ class Reported:
                 safety = bool(record.get("safety"))
                 self.soft.append(Soft(report.nodeid, record["rubric"], record["text"], safety))
 
+    def _say_unless_body(self, record: dict[str, Any], report: Any) -> None:
+        """A strict xfail that passed fails by pytest's word, a body by its own."""
+        if report.longrepr is not None and "XPASS" in str(report.longrepr):
+            self.expected += 1
+            self._set_aside.add((record["trial"], record["rubric"]))
+        else:
+            self._say(record, report, report.outcome)
+
     def _say(self, record: dict[str, str], report: Any, said: str) -> None:
+        key = (record["trial"], record["rubric"])
+        before = self._said.get(key)
+        if before is not None and before.said == "failed":
+            return  # a body with parameters of its own: the worst of its items counts
         if record.get("attempt", 1) == 1:
             self._said[record["trial"], record["rubric"]] = _Said(report.nodeid, said)
+
+    @property
+    def failed(self) -> bool:
+        """Whether a dialogue item failed by its report."""
+        return any(each.said == "failed" for each in self._said.values())
 
     def notes(self) -> Iterator[str]:
         """What the reader of the figures should know."""
@@ -117,7 +143,7 @@ class Reported:
                     if verdict.rubric not in selected or key in self._set_aside:
                         continue
                     said = self._said.get(key)
-                    if said is None and complete:
+                    if said is None and complete and verdict.rubric in source.asked.get(trial, ()):
                         said = _Said(f"{trial}, {verdict.rubric}", NOTHING)
                     if said is not None:
                         found += _compared(said, verdict, rubrics[verdict.rubric], source)
@@ -129,9 +155,9 @@ def _compared(said: _Said, verdict: Verdict, rubric: Rubric, source: Source) -> 
     if said.said == NOTHING and verdict.status != "failed":
         return []
     allowed = {
-        "passed": {"passed"},
+        "passed": {"passed", "unmeasured"},  # a fixture may say that nothing is known
         "failed": {"failed"} if hard else {"soft-failed"},
-        "not_applicable": {"skipped"},
+        "not_applicable": {"skipped", "unmeasured"},
         "unscored": {"unmeasured"},
     }[verdict.status]
     if rubric.spec.method == "body" and verdict.status == "unscored":

@@ -15,10 +15,6 @@ if TYPE_CHECKING:
 
     from pytest_dialeval.runs.record import Plan
 
-SUFFIX = ".dialeval.yaml::"
-# In these a trial stays whole by itself: its items share a file, or the id up to the last `::`.
-WHOLE = ("loadfile", "loadscope")
-
 
 class TrialScheduling:
     """The mode's own scheduler, exchanged at its start where there are trials to keep together."""
@@ -52,24 +48,21 @@ class TrialScheduling:
                 "--dist each runs every trial on every worker and counts it several times; "
                 "choose load, loadscope, loadfile, loadgroup or worksteal for dialogue items"
             )
-        if mode not in WHOLE:
-            nodes = self._inner.nodes
-            self._inner = TrialLoad(self._config, _grouping(trials, mode))
-            for node in nodes:
-                self._inner.add_node(node)
-            for node, items in self._collections.items():
-                self._inner.add_node_collection(node, items)
+        nodes = self._inner.nodes
+        self._inner = TrialLoad(self._config, _grouping(trials, mode), trials)
+        for node in nodes:
+            self._inner.add_node(node)
+        for node, items in self._collections.items():
+            self._inner.add_node_collection(node, items)
 
     def _trials(self) -> dict[str, str]:
         """Node id -> trial, of dialogue items."""
-        collection = next(iter(self._collections.values()), ())
-        found = {each: each.rpartition("::")[0] for each in collection if SUFFIX in each}
         plan = self._plan()
-        if plan is not None and plan.refusal:
+        if plan is None:
+            return {}
+        if plan.refusal:
             raise pytest.UsageError(plan.refusal)
-        for source in plan.sources if plan is not None else ():
-            found.update(source.items)
-        return found
+        return {nodeid: trial for source in plan.sources for nodeid, trial in source.items.items()}
 
     def _plan(self) -> Plan | None:
         """What the workers say that they collected; None where they have no dialogue items."""
@@ -82,11 +75,15 @@ class TrialScheduling:
 
 
 def _grouping(trials: dict[str, str], mode: str) -> Callable[[str], str | None]:
-    """What a test belongs to: its trial, its marked group under loadgroup, or nothing."""
+    """What a test belongs to: its file or scope where the mode says so, its trial, its group."""
 
     def group(nodeid: str) -> str | None:
+        if mode == "loadfile":
+            return f"file {nodeid.partition('::')[0]}"
         if nodeid in trials:
             return f"trial {trials[nodeid]}"
+        if mode == "loadscope":
+            return f"scope {nodeid.rpartition('::')[0]}"
         _, at, name = nodeid.rpartition("@")
         # xdist writes `@group` behind the id; an @ inside of brackets is a parameter's.
         marked = bool(at) and mode == "loadgroup" and "]" not in name

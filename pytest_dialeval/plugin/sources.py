@@ -162,8 +162,9 @@ class LoadedSource:
             decide=self.decide,
             breaches_gated=self.breaches_gated,
             notes=tuple(map(str, suite.notes)),
-            items={
-                nodeid: trial for nodeid, trial in self.engine.decorated.items() if trial in ids
+            items={nodeid: trial for nodeid, trial in self.engine.homes.items() if trial in ids},
+            asked={
+                trial: tuple(found) for trial, found in self.engine.asked.items() if trial in ids
             },
         )
 

@@ -8,7 +8,7 @@ and nothing else.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
@@ -25,11 +25,17 @@ LEAST = 2
 class TrialLoad:
     """See xdist.scheduler.protocol.Scheduling for who calls what."""
 
-    def __init__(self, config: pytest.Config, group: Callable[[str], str | None]) -> None:
+    def __init__(
+        self,
+        config: pytest.Config,
+        group: Callable[[str], str | None],
+        trials: Mapping[str, str],
+    ) -> None:
         self.config = config
         self.numnodes = len(parse_tx_spec_config(config))
         self.collection: list[str] | None = None
         self._group = group
+        self._trials = trials  # node id -> trial
         self._collections: dict[WorkerController, list[str]] = {}
         self._queue: deque[list[int]] = deque()
         self._unit: dict[int, list[int]] = {}  # index -> the unit it is part of
@@ -78,22 +84,28 @@ class TrialLoad:
         raise NotImplementedError
 
     def remove_node(self, node: WorkerController) -> str | None:
-        """Give back what the node did not do, but for the unit that it died of."""
+        """Give back what the node did not do, but for the test, or the trial, that it died of."""
         left = self._given.pop(node)
         if not left or self.collection is None:
             return None
-        died_of = self._unit[left[0]]
-        self._queue.extendleft(reversed(list(self._units(left, but=died_of))))
+        died_of = self._fate(left[0])
+        rest = [each for each in left[1:] if self._fate(each) != died_of]
+        self._queue.extendleft(reversed(list(self._units(rest))))
         for each in self.nodes:
             self._feed(each)
         return self.collection[left[0]]
 
-    def _units(self, indices: Sequence[int], but: list[int]) -> Iterator[list[int]]:
+    def _fate(self, index: int) -> str:
+        """What is lost together: the items of a trial."""
+        assert self.collection is not None
+        nodeid = self.collection[index]
+        return self._trials.get(nodeid, nodeid)
+
+    def _units(self, indices: Sequence[int]) -> Iterator[list[int]]:
         """The rest of each unit, in order."""
         rest: dict[int, list[int]] = {}
         for each in indices:
-            if self._unit[each] is not but:
-                rest.setdefault(id(self._unit[each]), []).append(each)
+            rest.setdefault(id(self._unit[each]), []).append(each)
         yield from rest.values()
 
     def schedule(self) -> None:

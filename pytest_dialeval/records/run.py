@@ -45,6 +45,8 @@ class Source:
     breaches_gated: bool = False  # a gate counts breaches, so that their items need not fail
     notes: tuple[str, ...] = ()
     items: Mapping[str, str] = field(default_factory=dict)  # node id -> trial id
+    # trial id -> rubrics with a selected item of their own; a score item selects without asking
+    asked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def fails(self, rubric: Rubric) -> bool:
         """Whether a failed verdict of that rubric is an F."""

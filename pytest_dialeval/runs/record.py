@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -25,6 +26,7 @@ from pytest_dialeval.runs.ledger import facts
 from pytest_dialeval.runs.summary import SettingFigure, Summary
 from pytest_dialeval.traces.json_bytes import from_json
 
+_WORKER = re.compile(r"ledger\.gw\d+\.jsonl$")
 PLAN_SCHEMA = "dialeval.plan/1"
 
 
@@ -85,8 +87,14 @@ def _first(error: Exception) -> str:
 
 
 def read_facts(directory: RunDirectory) -> dict[str, TrialFacts]:
-    """What all ledgers of the run say of each trial."""
-    return facts(sorted(directory.path.glob("ledger.*.jsonl")))
+    """What the ledgers of the run say of each trial; files of other names are not believed."""
+    alone = directory.path / "ledger.main.jsonl"
+    if alone.exists():
+        return facts([alone])
+    found = [each for each in directory.path.glob("ledger.gw*.jsonl") if _WORKER.match(each.name)]
+    if not found:
+        raise RunError(f"{directory.path}: the ledger is gone; nothing can be said of this run")
+    return facts(sorted(found))
 
 
 def unfinished(directory: RunDirectory, sources: Sequence[Source]) -> list[str]:

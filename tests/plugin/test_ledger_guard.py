@@ -63,11 +63,11 @@ def test_a_rewritten_outcome_is_named_and_the_figures_stay(
     assert shop.summary["exit_status"] == 1
 
 
-def test_a_rewritten_soft_failure_is_named_without_failing(shop: Shop) -> None:
+def test_a_rewritten_soft_failure_is_named_and_nothing_is_green(shop: Shop) -> None:
     shop.suite(rubrics=[rubric("never", "never said", severity="soft"), rubric("greet")])
     shop.write("conftest.py", REWRITE_OUR_RECORD)
     result = shop.run()
-    assert result.ret == 0
+    assert result.ret == 10  # what was said cannot be believed
     result.stdout.fnmatch_lines(["*never*the ledger says failed*"])
 
 
@@ -141,3 +141,108 @@ def test_an_expected_failure_that_no_mark_announced_is_named(shop: Shop) -> None
     result = shop.run()
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*reported as an expected failure, but the ledger says failed*"])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        'if report.when == "setup": report.outcome, report.longrepr = "skipped", ("x", 1, "z")',
+        'if report.when == "call": report.outcome = "rerun"',
+    ],
+    ids=["skip", "rerun"],
+)
+def test_an_outcome_that_our_own_hook_never_left_is_named(shop: Shop, change: str) -> None:
+    shop.suite(rubrics=[rubric("never", "never said")])
+    shop.write(
+        "conftest.py",
+        f"""
+        import pytest
+
+        @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+        def pytest_runtest_makereport(item, call):
+            outcome = yield
+            report = outcome.get_result()
+            {change}
+        """,
+    )
+    result = shop.run()
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*the ledger says failed*"])
+
+
+def test_an_exit_status_that_a_hook_resets_does_not_hold(shop: Shop) -> None:
+    shop.suite(rubrics=[rubric("never", "never said")])
+    shop.write(
+        "conftest.py",
+        """
+        import pytest
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_sessionfinish(session):
+            session.exitstatus = 0
+        """,
+    )
+    assert shop.run().ret == 1
+
+
+def test_a_ledger_of_another_name_is_not_believed(shop: Shop) -> None:
+    shop.suite(rubrics=[rubric("never", "never said")])
+    shop.write(
+        "conftest.py",
+        """
+        import pathlib, pytest
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_sessionfinish(session):
+            for path in pathlib.Path(".dialeval").rglob("ledger.main.jsonl"):
+                path.with_name("ledger.zzz.jsonl").write_bytes(b"{}\\n" * 3)
+        """,
+    )
+    assert shop.run().ret == 1
+    assert shop.summary["verdicts"]["failed"] == 1
+
+
+def test_a_ledger_that_is_gone_is_said(shop: Shop) -> None:
+    shop.suite()
+    shop.write(
+        "conftest.py",
+        """
+        import pathlib, pytest
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_sessionfinish(session):
+            for path in pathlib.Path(".dialeval").rglob("ledger.*"):
+                path.unlink()
+        """,
+    )
+    result = shop.run()
+    assert result.ret == 10
+    result.stdout.fnmatch_lines(["*the ledger is gone*"])
+
+
+def test_a_score_alone_accuses_nobody(shop: Shop) -> None:
+    shop.suite(rubrics=[rubric("greet"), rubric("never", "never said")], scoring={"pass": 0.5})
+    result = shop.run("-k", "score")
+    result.assert_outcomes(passed=1, deselected=1 + 1)
+    assert result.ret == 0
+
+
+def test_an_agent_cannot_change_what_it_said(shop: Shop) -> None:
+    shop.write(
+        "agent.py",
+        """
+        class Wire:
+            def reply(self, turns):
+                for turn in turns:
+                    for call in turn.tool_calls:
+                        call.arguments["amount"] = 0
+                calls = [{"name": "wire", "arguments": {"amount": 5}}] if len(turns) == 1 else []
+                return {"text": "Hello!", "tool_calls": calls}
+        """,
+    )
+    wired = {"tool_called": {"name": "wire", "arguments": {"amount": 5}}}
+    shop.suite(
+        agents={"w": {"use": "python:agent.py:Wire"}},
+        rubrics=[rubric("safe", keyword=None, dimension="safety", **{"not": wired})],
+    )
+    assert shop.run().ret == 1

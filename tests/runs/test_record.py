@@ -198,8 +198,9 @@ def test_facts_come_from_all_ledgers(directory: RunDirectory) -> None:
     }
 
 
-def test_a_run_without_ledgers_has_no_facts(directory: RunDirectory) -> None:
-    assert read_facts(directory) == {}
+def test_a_run_whose_ledger_is_gone_says_so(directory: RunDirectory) -> None:
+    with pytest.raises(RunError, match="the ledger is gone"):
+        read_facts(directory)
 
 
 def test_trials_without_all_their_verdicts_are_unfinished(directory: RunDirectory) -> None:
