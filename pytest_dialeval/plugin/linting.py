@@ -65,6 +65,8 @@ def lint_paths(paths: Sequence[Path]) -> int:
     with redirect_stdout(io.StringIO()):  # the terminal's plugin must stay: addopts may need it
         status = pytest.main([*_ARGUMENTS, *map(str, paths)], plugins=[found])
     # A decorated function brings what its suite says once more.
+    if isinstance(sys.stdout, io.TextIOWrapper):  # an ASCII terminal shows 退款 as it can
+        sys.stdout.reconfigure(errors="backslashreplace")
     for text in dict.fromkeys([*found.errors, *found.notes]):
         sys.stdout.write(f"{text}\n")
     if status == pytest.ExitCode.USAGE_ERROR:

@@ -186,6 +186,7 @@ class Running:
                 directory=self.directory,
                 ledger=self.ledger,
                 body=source.body,
+                deadline=source.limits.timeout,
             )
         return found
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from pytest_dialeval.errors import TranscriptError
+from pytest_dialeval.errors import SuiteError, TranscriptError
 from pytest_dialeval.grading.grade import CompiledRubric, compile_rubrics
 from pytest_dialeval.planning.cases import Naming, plan_personas, plan_recordings
 from pytest_dialeval.plugin.bounds import breaches_gated, decides
@@ -16,7 +16,15 @@ from pytest_dialeval.plugin.choice import FIXTURE, HOOK, Chosen, definition
 from pytest_dialeval.records.plan import PlannedTrial
 from pytest_dialeval.records.rubric import Rubric
 from pytest_dialeval.records.run import Source, fails_its_item
-from pytest_dialeval.records.suite import AgentSpec, Gates, Limits, Scoring, Suite, TranscriptSource
+from pytest_dialeval.records.suite import (
+    AgentSpec,
+    Gates,
+    Limits,
+    Problem,
+    Scoring,
+    Suite,
+    TranscriptSource,
+)
 from pytest_dialeval.records.task import Persona
 from pytest_dialeval.records.transcript import Recording
 from pytest_dialeval.records.verdict import Verdict
@@ -29,6 +37,7 @@ if TYPE_CHECKING:
     from pytest_dialeval.plugin.offers import Offers
 
 RECORDED = "recorded"
+MOST_TRIALS = 100_000  # an item costs half a millisecond and 8 kB; a slip of the finger hours
 
 
 @dataclass(eq=False)
@@ -185,6 +194,7 @@ def from_personas(
     settings = engine.settings
     graded = tuple(suite.rubrics if rubrics is None else rubrics)
     count = settings.get("trials", 1, suite=trials or suite.own("trials")).value
+    _check_size(suite, count * len(chosen.specs) * len(suite.personas), engine)
     planned = plan_personas(
         suite,
         Naming(name, chosen.show),
@@ -236,6 +246,13 @@ def from_transcripts(engine: Engine, name: str, suite: Suite, offers: Offers) ->
         offers=offers,
         recordings={each.trial.id: each.recording for each in planned},
     )
+
+
+def _check_size(suite: Suite, trials: int, engine: Engine) -> None:
+    if trials > MOST_TRIALS:
+        name = engine.relative(Path(suite.path))
+        text = f"{trials} trials are more than {MOST_TRIALS}, the most of one suite"
+        raise SuiteError([Problem(name, 1, f"{text}: lower `trials`")])
 
 
 def _recordings(engine: Engine, suite: Suite, source: TranscriptSource) -> RecordingFile:

@@ -22,7 +22,7 @@ from pytest_dialeval.matching.matcher import Matcher
 from pytest_dialeval.planning.draw import Draw
 from pytest_dialeval.records.plan import PlannedTrial
 from pytest_dialeval.records.run import Conversation, Graded
-from pytest_dialeval.records.suite import Limits, Scoring
+from pytest_dialeval.records.suite import TIMEOUT, Limits, Scoring
 from pytest_dialeval.records.task import Persona, Task
 from pytest_dialeval.records.transcript import UNMEASURED_OUTCOMES, Outcome, Recording, Transcript
 from pytest_dialeval.records.verdict import TrialScore, Verdict
@@ -54,12 +54,22 @@ class Grader:
     directory: RunDirectory
     ledger: LedgerWriter
     body: str | None = None  # the rubric that stands for a decorated test's body
+    deadline: float = TIMEOUT  # seconds for one verdict of a judge
 
     async def grade(self, held: Held, rubric: str) -> Graded:
         """One verdict, in the ledger before anybody sees it; a body decides for itself, later."""
         if rubric == self.body:
             return self._for_body(held, rubric)
-        return self._filed(held, await grade(self.rubrics[rubric], held.dialogue, self.judge))
+        return self._filed(held, await self._in_time(rubric, held))
+
+    async def _in_time(self, rubric: str, held: Held) -> Verdict:
+        """A judge that never answers gives no verdict, and keeps nobody waiting for ever."""
+        try:
+            async with asyncio.timeout(self.deadline):
+                return await grade(self.rubrics[rubric], held.dialogue, self.judge)
+        except TimeoutError:
+            reason = f"the judge gave no verdict within {self.deadline:g} s (limits.timeout)"
+            return Verdict(rubric, "unscored", reason=reason, fault="judge_error")
 
     def grade_now(self, held: Held, rubric: str) -> Graded:
         """The same for a rule, without a loop."""

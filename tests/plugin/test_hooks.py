@@ -367,3 +367,30 @@ def test_every_hook_is_documented_with_an_example() -> None:
     assert len(names) == 4
     for name in names:
         assert f"def {name}(config):" in str(getattr(hookspecs, name).__doc__)
+
+
+def test_a_judge_that_never_answers_gives_no_verdict(shop: Shop) -> None:
+    shop.suite(rubrics=[rubric("nice", keyword=None, judge="it was nice")])
+    shop.write(
+        "conftest.py",
+        """
+        import asyncio
+
+        async def silent(question):
+            await asyncio.Event().wait()
+
+        def pytest_dialeval_judges(config):
+            return {"silent": silent}
+        """,
+    )
+    result = shop.run("--dialeval-timeout=0.5")
+    assert result.ret == 10
+    result.stdout.fnmatch_lines(["*the judge gave no verdict within 0.5 s (limits.timeout)*"])
+
+
+def test_a_hook_that_gives_no_mapping_is_one_line(shop: Shop) -> None:
+    shop.suite(agents=None)
+    shop.write("conftest.py", "def pytest_dialeval_agents(config):\n    return [1]\n")
+    result = shop.run()
+    assert result.ret == 2
+    result.stdout.fnmatch_lines(["*pytest_dialeval_agents: [[]1] is no mapping from name*"])

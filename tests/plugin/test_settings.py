@@ -309,3 +309,10 @@ def test_a_variable_that_sets_nothing_is_said(shop: Shop, monkeypatch: pytest.Mo
     result.stdout.fnmatch_lines(
         ["the variable DIALEVAL_TRAILS sets nothing; did you mean 'DIALEVAL_TRIALS'?"]
     )
+
+
+def test_a_slip_of_the_finger_in_trials_is_refused(shop: Shop) -> None:
+    shop.suite()
+    result = shop.run("--dialeval-trials=1000000000")
+    assert result.ret == 2
+    result.stdout.fnmatch_lines(["shop.dialeval.yaml:1: 1000000000 trials are more than 100000*"])
