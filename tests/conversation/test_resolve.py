@@ -46,7 +46,7 @@ def test_scripted_by_record_and_by_path(tmp_path: Path):
 
 def test_command_runs_in_the_suites_folder(tmp_path: Path):
     (tmp_path / "suites").mkdir()
-    text = 'for line in open(0):\n if \'"turn\' in line: print(\'{"text": "x"}\')'
+    text = 'for line in open(0):\n if \'"turn"\' in line: print(\'{"text": "x"}\')'
     (tmp_path / "suites" / "my agent.py").write_text(text)
     assert answer(resolved(tmp_path, f"command: {sys.executable} 'my agent.py'")) == "x"
 
