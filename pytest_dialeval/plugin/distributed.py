@@ -50,7 +50,8 @@ class ControllerHooks:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        if not any(self.path.glob("ledger.*.jsonl")):
+        """Add up what the workers left; a session without dialogue items leaves nothing."""
+        if not any(self.path.glob("ledger.*.jsonl")) and not self._nothing_began():
             return
         from pytest_dialeval.errors import DialevalError
         from pytest_dialeval.plugin.placing import write_plan
@@ -68,6 +69,20 @@ class ControllerHooks:
         self.closing.incomplete = bool(self.lost)
         self.closing.finish(session, directory, plan.sources, plan.notes)
         self._name_lost(plan.sources)
+
+    def _nothing_began(self) -> bool:
+        """Whether dialogue items reported and none got so far as its verdict.
+
+        Their gates are still to be said: an empty ledger stands for what never was.
+        """
+        option, reported = self.config.getoption, self.closing.reported
+        if option("setupplan", False) or option("setuponly", False) or not reported.seen:
+            return False
+        if not reported.asked:
+            from pytest_dialeval.runs.ledger import LedgerWriter
+
+            LedgerWriter(self.path / "ledger.main.jsonl").close()
+        return True
 
     def _name_lost(self, sources: list[Source]) -> None:
         from pytest_dialeval.runs.directory import RunDirectory

@@ -77,7 +77,7 @@ class Engine:
         offers, name = self.offers(node), self.relative(node.path)
         suite = self.read(node.path, offers)
         if suite.transcripts:
-            return self._keep(from_transcripts(self, name, suite, offers))
+            return self.keep(from_transcripts(self, name, suite, offers))
         anchor = fixture_anchor(node)
         chosen = choose_agents(
             suite,
@@ -93,15 +93,12 @@ class Engine:
             )
         if not chosen.specs:
             self._passed_over[name] = chosen.declared
-        return self._keep(from_personas(self, name, suite, chosen, offers, anchor=anchor or ""))
-
-    def _keep(self, source: LoadedSource) -> LoadedSource:
-        self.sources[source.name] = source
-        return source
+        return self.keep(from_personas(self, name, suite, chosen, offers, anchor=anchor or ""))
 
     def keep(self, source: LoadedSource) -> LoadedSource:
-        """Take in a decorated function's source."""
-        return self._keep(source)
+        """Take in a source."""
+        self.sources[source.name] = source
+        return source
 
     def limits(self, suite: Suite) -> Limits:
         """The suite's limits under the options."""

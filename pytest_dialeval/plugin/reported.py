@@ -106,6 +106,11 @@ class Reported:
             self._said[record["trial"], record["rubric"]] = _Said(report.nodeid, said)
 
     @property
+    def asked(self) -> bool:
+        """Whether any report stands on a verdict."""
+        return bool(self._said)
+
+    @property
     def failed(self) -> bool:
         """Whether a dialogue item failed by its report."""
         return any(each.said == "failed" for each in self._said.values())

@@ -196,3 +196,22 @@ def test_every_worker_reads_the_same_suite(shop: Shop) -> None:
     two_personas(shop)
     run(shop)
     assert len(plan_digests(shop.last_run)) == 1
+
+
+@pytest.mark.parametrize(("gates", "status"), [({"pass_hat_k": {"k": 1, "min": 0.9}}, 10), ({}, 0)])
+def test_gates_are_said_where_every_item_was_skipped(
+    shop: Shop, gates: dict[str, Any], status: int
+) -> None:
+    shop.write(
+        "conftest.py",
+        """
+        import pytest
+
+        @pytest.fixture
+        def dialeval_agent():
+            pytest.skip("no key")
+        """,
+    )
+    shop.suite(agents=None, gates=gates)
+    assert run(shop).ret == status
+    assert shop.summary["outcomes"]["not_run"] == 1
