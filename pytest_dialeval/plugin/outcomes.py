@@ -155,7 +155,8 @@ def _point_at_rubric(item: pytest.Item, report: Any) -> None:
     if crash is not None and Path(__file__).parent in Path(crash.path).parents:
         path, line, _ = item.reportinfo()
         crash.path, crash.lineno = str(path), (line or 0) + 1
-        crash.message = crash.message.removeprefix("Failed: ")
+        # In CI pytest's short summary says the whole message, which stands above it already.
+        crash.message = crash.message.removeprefix("Failed: ").partition("\n")[0]
 
 
 def status_of(report: Any) -> tuple[str, str, str] | None:

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_dialeval.plugin.failure import without_group
 
-from .conftest import Shop, persona, rubric
+from .conftest import Shop, persona, rubric, told
 
 
 def repeat_command(result: pytest.RunResult) -> list[str]:
@@ -257,3 +257,26 @@ def test_one_line_tracebacks_name_the_rubrics_line(shop: Shop) -> None:
     shop.run("--tb=line").stdout.fnmatch_lines(
         [f"*shop.dialeval.yaml:{line}: no searched turn says 'tractor'"]
     )
+
+
+def test_in_ci_the_short_summary_says_the_reason_alone(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There pytest prints whole messages, which would say every transcript twice."""
+    monkeypatch.setenv("CI", "true")
+    shop.suite(rubrics=[rubric("tractor", "tractor")])
+
+    lines = shop.run().outlines
+
+    [place] = [each for each, line in enumerate(lines) if line.startswith("FAILED ")]
+    assert lines[place].endswith("::tractor - no searched turn says 'tractor'")
+    assert lines[place + 1].startswith("====")
+
+
+def test_junit_names_the_reason_and_holds_the_turns(shop: Shop) -> None:
+    shop.suite(rubrics=[rubric("tractor", "tractor")])
+
+    [failure] = told(shop.junit()["tractor"])
+
+    assert failure.get("message") == "no searched turn says 'tractor'"
+    assert "turn 2 agent: Hello! The lamp is in stock." in str(failure.text)
