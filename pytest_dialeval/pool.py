@@ -76,8 +76,12 @@ class _Job:
 class Pool:
     """At most `concurrency` conversations at once, in the order submitted."""
 
-    def __init__(self, *, concurrency: int) -> None:
+    def __init__(
+        self, *, concurrency: int, closing: Callable[[], Awaitable[None]] | None = None
+    ) -> None:
+        """`closing` runs on the loop when nobody talks any more."""
         self.concurrency = concurrency
+        self._closing = closing
         self._jobs: dict[str, _Job] = {}
         self._queue: deque[_Job] = deque()
         self._live: dict[_Job, asyncio.Task[None]] = {}  # conversations being held
@@ -208,6 +212,8 @@ class Pool:
         for task in asyncio.all_tasks() - {asyncio.current_task()}:
             self._keep(task)
         await self._cancel_all()
+        if self._closing is not None:
+            await self._closing()
         await asyncio.get_running_loop().shutdown_asyncgens()
 
     async def _cancel_all(self) -> None:

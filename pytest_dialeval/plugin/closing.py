@@ -29,6 +29,7 @@ class Closing:
         self.reported = Reported()
         self.summary: Summary | None = None
         self.trouble: list[str] = []  # shown in red
+        self.recorded: list[str] = []  # what became of recorded replies
         self.incomplete = False  # a worker was lost, and with it reports
         self.directory: RunDirectory | None = None
 
@@ -42,6 +43,7 @@ class Closing:
         """Settle the exit status and write summary.json."""
         self.directory = directory
         self._note_stop(session, directory)
+        self._keep_recorded(directory, sources)
         try:
             summary = self._summarise(directory, sources, notes)
             stopped = session.shouldfail or session.shouldstop or session.exitstatus not in (0, 1)
@@ -61,6 +63,12 @@ class Closing:
         except DialevalError as error:
             self.trouble.append(str(error))
             session.exitstatus = self._not_known(session)
+
+    def _keep_recorded(self, directory: RunDirectory, sources: Sequence[Source]) -> None:
+        if (directory.path / "tapes").is_dir():  # else no reason to import what models need
+            from pytest_dialeval.plugin.calling import merge_tapes
+
+            self.recorded += merge_tapes(directory, sources, self.config.rootpath)
 
     def _not_known(self, session: pytest.Session) -> int:
         """The status where no figures can be had: 10, unless something failed for sure."""
@@ -115,6 +123,7 @@ class Closing:
                 for name, each in self.settings.stated().items()
             },
             notes=[*notes, *self.reported.notes(), *self.settings.unknown_variables()],
+            budget=self.settings.get("budget").value,
             bounds=lambda each: bounds(self.settings, each.gates, each.name, each.decide),
         )
 
@@ -129,6 +138,8 @@ class Closing:
             for line in summary_lines(self.summary):
                 reporter.write_line(line.text, **({line.colour: True} if line.colour else {}))
         self._write_soft(reporter)
+        for text in self.recorded:
+            reporter.write_line(text)
         for text in self.trouble:
             reporter.write_line(text, red=True)
         reporter.write_line(f"run: {self._relative(self.directory)}")

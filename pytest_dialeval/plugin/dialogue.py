@@ -10,6 +10,7 @@ import pytest
 
 from pytest_dialeval.errors import NotMeasured
 from pytest_dialeval.grading.grade import CompiledRubric, Dialogue, grade, grade_by_rule
+from pytest_dialeval.grading.judge import NoJudge
 from pytest_dialeval.matching.compiling import SpecError, compile_spec, spec_of
 from pytest_dialeval.plugin.failure import turn_lines
 from pytest_dialeval.records.rubric import Rubric
@@ -18,6 +19,7 @@ from pytest_dialeval.records.text import clean
 from pytest_dialeval.records.transcript import Outcome, Transcript, Turn
 from pytest_dialeval.records.verdict import Verdict
 from pytest_dialeval.runs.excerpt import excerpt
+from pytest_dialeval.runs.trial import case_of
 
 if TYPE_CHECKING:
     from pytest_dialeval.plugin.collection import Cell
@@ -59,7 +61,9 @@ class Expect:
 
     def __init__(self, cell: Cell, transcript: Transcript) -> None:
         self._cell = cell
-        self._dialogue = Dialogue(transcript, cell.source.suite.task)
+        self._dialogue = Dialogue(
+            transcript, cell.source.suite.task, case_of(cell.trial), cell.trial.number
+        )
 
     def __getattr__(self, name: str) -> Callable[..., Verdict]:
         if name.startswith("__"):
@@ -103,11 +107,13 @@ class Expect:
         return verdict
 
     def _grade(self, rubric: CompiledRubric) -> Verdict:
-        source = self._cell.source
-        judge = source.offers.judge
-        if rubric.check is not None or judge is None:
+        if rubric.check is not None:
             return grade_by_rule(rubric, self._dialogue)
-        return source.engine.run().pool.call(grade(rubric, self._dialogue, judge))
+        running = self._cell.source.engine.run()
+        judge = running.judge(self._cell.source)
+        if judge is None or isinstance(judge, NoJudge):
+            return grade_by_rule(rubric, self._dialogue, judge)
+        return running.pool.call(grade(rubric, self._dialogue, judge))
 
     def _text(self, rubric: CompiledRubric, verdict: Verdict) -> str:
         lines = [f"{rubric.rubric.spec.method}: {verdict.reason}"]

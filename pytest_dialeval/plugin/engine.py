@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 
 from pytest_dialeval.errors import RunError
+from pytest_dialeval.plugin.casting import unaffordable
 from pytest_dialeval.plugin.choice import Wanted, choose_agents
 from pytest_dialeval.plugin.collection import CELL
 from pytest_dialeval.plugin.fixture_agent import fixture_anchor
@@ -125,7 +126,10 @@ class Engine:
         self._note_passed_over()
 
     def refusal(self) -> str | None:
-        """Why this run cannot be: an agent is asked for that nobody declares."""
+        """Why this run cannot be: an agent nobody declares, or a budget that can't be kept."""
+        return self._no_such_agent() or unaffordable(self, self._selected_sources())
+
+    def _no_such_agent(self) -> str | None:
         known = {name for each in self.sources.values() for name in each.agents}
         if self.wanted.by_project:  # which suites with a `run` of their own overrule
             known |= {name for each in self.sources.values() for name in each.suite.agents}
@@ -150,13 +154,16 @@ class Engine:
                 f"not {', '.join(self.wanted.names)}"
             )
 
-    def facts(self) -> list[Source]:
-        """All sources with a selected trial, as plan.json keeps them."""
+    def _selected_sources(self) -> list[LoadedSource]:
         return [
-            each.facts(self.selected)
+            each
             for each in self.sources.values()
             if any(trial.id in self.selected for trial in each.trials)
         ]
+
+    def facts(self) -> list[Source]:
+        """All sources with a selected trial, as plan.json keeps them."""
+        return [each.facts(self.selected) for each in self._selected_sources()]
 
     # ---- running
 

@@ -67,13 +67,10 @@ class Offers:
         return chosen
 
     @cached_property
-    def simulator(self) -> Simulator:
-        """Who plays the personas: the one called `default`, the only one, or the state machine."""
-        from pytest_dialeval.conversation.user import SimulatedUser
-
-        found = self._asked("pytest_dialeval_simulators")
-        chosen: Simulator | None = _default(found, "simulator")
-        return chosen or SimulatedUser
+    def simulator(self) -> Simulator | None:
+        """Who plays the personas in place of our own: the one called `default`, or the only one."""
+        chosen: Simulator | None = _default(self._asked("pytest_dialeval_simulators"), "simulator")
+        return chosen
 
     def _asked(self, hook: str) -> dict[str, Any]:
         # `ihook` now, not when the node was collected: conftest files of others came since then.

@@ -6,11 +6,15 @@ import argparse
 import math
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from pytest_dialeval.models.specs import ResolvedSpec
+    from pytest_dialeval.records.model import Role
 
 
 def positive_int(text: str) -> int:
@@ -59,9 +63,44 @@ def agent(text: str) -> str:
     return text
 
 
+def model(text: str) -> str:
+    """`ROLE=SPEC`, kept as text: it is resolved with what suites say."""
+    from pytest_dialeval.models.specs import SpecProblem, resolve_specs
+
+    try:
+        resolve_specs(options=[text])
+    except SpecProblem as error:
+        raise argparse.ArgumentTypeError(str(error).removeprefix("--dialeval-model: ")) from None
+    return text
+
+
+def record(text: str) -> str:
+    from pytest_dialeval.models.recorder import read_mode
+
+    try:
+        return read_mode(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def budget(text: str) -> str:
+    """Kept as text: it must cross to xdist's workers."""
+    from pytest_dialeval.errors import BudgetProblem
+    from pytest_dialeval.models.budget import parse_budget
+
+    try:
+        parse_budget(text)
+    except BudgetProblem as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One setting; `parse` takes text and says what is wrong with it."""
+    """One setting; `parse` takes text and says what is wrong with it.
+
+    One without a metavar takes no value on the command line: to give it is to say yes.
+    """
 
     name: str
     parse: Callable[[str], Any]
@@ -139,22 +178,33 @@ OPTIONS = (
     Option(
         "distinct-models", yes_or_no, "BOOL", "gate: agent, user and judge are different models"
     ),
+    Option("model", model, "ROLE=SPEC", "model that plays agent, user or judge (repeatable)", True),
+    Option("record", record, "MODE", "models' replies: none (replay only), new, all, off"),
+    Option("budget", budget, "LIMITS", "what models may cost: usd=5,calls=2000,tokens=1e6,..."),
+    Option("no-judge", yes_or_no, "", "leave judged rubrics out: they are not applicable"),
+    Option("regrade", words, "RUN", "grade the stored traces of that run; nobody talks"),
 )
+TABLES = ("models", "prices")  # of [tool.dialeval]
 
 
 def add_options(parser: pytest.Parser) -> None:
     """Register them all, with their ini names."""
     group = parser.getgroup("dialeval", "conversational agents (pytest-dialeval)")
     for each in OPTIONS:
-        group.addoption(
-            each.flag,
-            dest=each.dest,
-            type=each.parse,
-            metavar=each.metavar,
-            help=each.help,
-            default=None,
-            action="append" if each.repeatable else "store",
-        )
+        if each.metavar:
+            group.addoption(
+                each.flag,
+                dest=each.dest,
+                type=each.parse,
+                metavar=each.metavar,
+                help=each.help,
+                default=None,
+                action="append" if each.repeatable else "store",
+            )
+        else:
+            group.addoption(
+                each.flag, dest=each.dest, help=each.help, default=None, action="store_true"
+            )
         if each.repeatable:
             parser.addini(each.dest, each.help, type="linelist")
         else:
@@ -183,6 +233,8 @@ class Settings:
             project = _ini(config, each) or _toml(table, each)
             if project is not None:
                 self._below[each.name] = project
+        self.tables: dict[str, Any] = {each: table.get(each, {}) for each in TABLES}
+        self._check_tables()
 
     def get(self, name: str, default: Any = None, *, suite: Any = None) -> Setting:
         """The value that holds, `suite` being what the suite says (None: nothing)."""
@@ -192,11 +244,44 @@ class Settings:
             return Setting(suite, "suite")
         return self._below.get(name) or Setting(default, "default")
 
+    def models(self, suite: Mapping[str, object] | None = None) -> dict[Role, ResolvedSpec]:
+        """Who plays which role, with what a suite says; SpecProblem names a mistake."""
+        from pytest_dialeval.models.specs import resolve_specs
+
+        given, below = self._above.get("model"), self._below.get("model")
+        by_option = given.value if given and given.source.startswith("--") else ()
+        pairs = (each.partition("=") for each in (below.value if below else ()))
+        project = {role.strip(): spec.strip() for role, _, spec in pairs}
+        return resolve_specs(suite, {**project, **self.tables["models"]}, by_option, os.environ)
+
+    def _check_tables(self) -> None:
+        for name, table in self.tables.items():
+            if not isinstance(table, dict):
+                raise pytest.UsageError(f"[tool.dialeval.{name}] must be a table, not {table!r}")
+        by_environment = any(each.startswith("DIALEVAL_MODEL") for each in os.environ)
+        if self.tables["models"] or by_environment:
+            from pytest_dialeval.models.specs import SpecProblem
+
+            try:
+                self.models()
+            except SpecProblem as error:
+                raise pytest.UsageError(str(error)) from None
+        if self.tables["prices"]:
+            from pytest_dialeval.errors import BudgetProblem
+            from pytest_dialeval.models.prices import read_prices
+
+            try:
+                read_prices(self.tables["prices"])
+            except BudgetProblem as error:
+                raise pytest.UsageError(f"[tool.dialeval.prices]: {error}") from None
+
     def unknown_variables(self) -> list[str]:
         """Variables that look like settings and are none; said where dialogue items ran."""
+        from pytest_dialeval.models.specs import ROLES
         from pytest_dialeval.records.wording import did_you_mean
 
         known = [each.environment for each in OPTIONS]
+        known += [f"DIALEVAL_MODEL_{each.upper()}" for each in ROLES]
         found = sorted(set(os.environ) - set(known))
         return [
             f"the variable {name} sets nothing{did_you_mean(name, known)}"
@@ -282,7 +367,7 @@ def _project_table(config: pytest.Config) -> dict[str, Any]:
 def _refuse_unknown(table: dict[str, Any], file: str) -> None:
     from pytest_dialeval.records.wording import did_you_mean
 
-    known = [each.key for each in OPTIONS]
+    known = [*(each.key for each in OPTIONS), *TABLES]
     for key in table:
         if key not in known:
             allowed = ", ".join(sorted(known))

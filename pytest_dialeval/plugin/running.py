@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +14,10 @@ import pytest
 from pytest_dialeval.conversation.agent import AgentFactory
 from pytest_dialeval.conversation.resolve import adapt
 from pytest_dialeval.conversation.threads import left_threads
+from pytest_dialeval.conversation.user import SimulatedUser, Simulator
 from pytest_dialeval.errors import DialevalError
+from pytest_dialeval.grading.grade import batched
+from pytest_dialeval.grading.judge import Judge, NoJudge
 from pytest_dialeval.plugin.ahead import DECLARED, Ahead, agent_key
 from pytest_dialeval.plugin.choice import FIXTURE
 from pytest_dialeval.plugin.collection import Cell
@@ -25,8 +30,10 @@ from pytest_dialeval.records.run import Graded
 from pytest_dialeval.runs.directory import RunDirectory
 from pytest_dialeval.runs.ledger import LedgerWriter
 from pytest_dialeval.runs.trial import Grader, Held, LiveTrial, held_recording, held_without
+from pytest_dialeval.traces.redaction import Redaction
 
 if TYPE_CHECKING:
+    from pytest_dialeval.plugin.calling import Calls
     from pytest_dialeval.plugin.engine import Engine
     from pytest_dialeval.plugin.sources import LoadedSource
 
@@ -39,12 +46,15 @@ class Running:
     def __init__(self, engine: Engine, directory: RunDirectory) -> None:
         self.engine = engine
         self.directory = directory
-        self.ledger = LedgerWriter(directory.path / f"ledger.{engine.worker}.jsonl")
+        names = {each for source in engine.sources.values() for each in source.secrets}
+        self.redaction = Redaction.from_environment(os.environ, names)
+        self.ledger = LedgerWriter(directory.path / f"ledger.{engine.worker}.jsonl", self.redaction)
         self.concurrency: int = engine.settings.get("concurrency", CONCURRENCY).value
-        self.pool = Pool(concurrency=self.concurrency)
+        self.pool = Pool(concurrency=self.concurrency, closing=self._hang_up)
         self.logs = ConversationLogs(engine.config)
         self.logs.open()
         self._graders: dict[str, Grader] = {}
+        self._judges: dict[str, Judge | NoJudge | None] = {}
         self._recorded: dict[str, dict[str, Graded]] = {}
         self._held: dict[str, Held] = {}
         self._agents: dict[str, AgentFactory | DialevalError] = {}
@@ -75,15 +85,48 @@ class Running:
     def close(self) -> tuple[str, ...]:
         """Stop all conversations; harmless to repeat. Names what would not stop."""
         left = (*self.pool.close(), *left_threads())
+        if "calls" in self.__dict__:
+            self.calls.close()
         self.ledger.close()
         self.logs.close()
         return left
+
+    # ---- models
+
+    @cached_property
+    def calls(self) -> Calls:
+        """The way to models; made where one is needed."""
+        from pytest_dialeval.plugin.calling import Calls
+
+        return Calls(self.engine, self.directory, self.redaction)
+
+    async def _hang_up(self) -> None:
+        if "calls" in self.__dict__:
+            await self.calls.hang_up()
+
+    def judge(self, source: LoadedSource) -> Judge | NoJudge | None:
+        """Who grades: nobody by choice, a hook's, a model, or nobody."""
+        if source.name not in self._judges:
+            self._judges[source.name] = self._new_judge(source)
+        return self._judges[source.name]
+
+    def _new_judge(self, source: LoadedSource) -> Judge | NoJudge | None:
+        if source.no_judge:
+            return NoJudge()
+        if source.offers.judge is not None or "judge" not in source.models:
+            return source.offers.judge
+        from pytest_dialeval.grading.model_judge import ModelJudge
+
+        chat, spec = self.calls.chat(source), source.models["judge"]
+        return ModelJudge(chat, spec, max_context_chars=source.limits.max_context_chars)
 
     # ---- recordings by rule: graded where the item stands
 
     def _needs_loop(self, source: LoadedSource) -> bool:
         """Whether somebody talks, or a judge is asked."""
-        return not source.recorded or (source.judged and source.offers.judge is not None)
+        if not source.recorded:
+            return True
+        return source.judged and not isinstance(self.judge(source), NoJudge | None)
 
     def _grade_recording(self, cell: Cell) -> list[Graded]:
         done = self._recorded.setdefault(cell.trial.id, {})
@@ -102,7 +145,7 @@ class Running:
         if held is None:
             recording = cell.source.recording(cell.trial.id)
             where = self.engine.relative(Path(recording.path))
-            held = held_recording(cell.trial, recording, cell.source.suite.task, self.ledger, where)
+            held = held_recording(cell.trial, recording, self._grader(cell.source), where)
             self._held[cell.trial.id] = held
         return held
 
@@ -147,9 +190,7 @@ class Running:
             where = self.engine.relative(Path(source.recording(trial.id).path))
 
             async def known() -> Held:
-                return held_recording(
-                    trial, source.recording(trial.id), source.suite.task, self.ledger, where
-                )
+                return held_recording(trial, source.recording(trial.id), grader, where)
 
             return known
         agent = self._agent(cell)
@@ -168,12 +209,17 @@ class Running:
             header=source.header(trial),
             matchers=source.offers.matchers,
             grader=grader,
+            redaction=self.redaction,
             off_loop=self.pool.off_loop,
             isolated=not source.in_process(trial.agent),
-            simulator=source.offers.simulator,
+            simulator=self._simulator(source, trial),
             pause=self.pool.paused,
         )
         return live.hold
+
+    def _simulator(self, source: LoadedSource, trial: PlannedTrial) -> Simulator:
+        """Who plays the persona: a hook's, a model within the script, or the script alone."""
+        return source.offers.simulator or SimulatedUser
 
     def _grader(self, source: LoadedSource) -> Grader:
         found = self._graders.get(source.name)
@@ -182,10 +228,11 @@ class Running:
                 task=source.suite.task,
                 rubrics=source.compiled,
                 scoring=source.scoring,
-                judge=source.offers.judge,
+                judge=self.judge(source),
                 directory=self.directory,
                 ledger=self.ledger,
                 body=source.body,
+                batch=batched(source.compiled.values()),
                 deadline=source.limits.timeout,
             )
         return found

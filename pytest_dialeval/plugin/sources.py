@@ -12,7 +12,9 @@ from pytest_dialeval.errors import SuiteError, TranscriptError
 from pytest_dialeval.grading.grade import CompiledRubric, compile_rubrics
 from pytest_dialeval.planning.cases import Naming, plan_personas, plan_recordings
 from pytest_dialeval.plugin.bounds import breaches_gated, decides
+from pytest_dialeval.plugin.casting import cast_of, players
 from pytest_dialeval.plugin.choice import FIXTURE, HOOK, Chosen, definition
+from pytest_dialeval.records.model import ModelSpec, Role
 from pytest_dialeval.records.plan import PlannedTrial
 from pytest_dialeval.records.rubric import Rubric
 from pytest_dialeval.records.run import Source, fails_its_item
@@ -54,6 +56,7 @@ class LoadedSource:
     rubrics: tuple[Rubric, ...]
     compiled: Mapping[str, CompiledRubric]
     offers: Offers
+    models: Mapping[Role, ModelSpec] = field(default_factory=dict)
     anchor: str = ""  # names the fixture that brings the agent
     recordings: dict[str, Recording] = field(default_factory=dict)
     bodies: dict[str, dict[str, Verdict]] = field(default_factory=dict)  # trial -> item -> verdict
@@ -94,6 +97,29 @@ class LoadedSource:
     def judged(self) -> bool:
         """Whether a judge decides any of its rubrics."""
         return any(each.spec.method == "judge" for each in self.rubrics)
+
+    @property
+    def no_judge(self) -> bool:
+        """Whether judging is switched off by choice."""
+        return bool(self.engine.settings.get("no-judge").value)
+
+    @property
+    def secrets(self) -> set[str]:
+        """Names of variables whose values must reach no file."""
+        return {each.api_key_env for each in self.models.values() if each.api_key_env}
+
+    @cached_property
+    def playing(self) -> Mapping[Role, ModelSpec]:
+        """Roles beside the agent's that a model plays here; what hooks bring goes first."""
+        return {role: each for role, each in self.models.items() if self._plays(role)}
+
+    def _plays(self, role: Role) -> bool:
+        match role:
+            case "user":
+                return not self.recorded and self.offers.simulator is None
+            case "judge":
+                return self.judged and not self.no_judge and self.offers.judge is None
+        return False
 
     @cached_property
     def personas(self) -> dict[str, Persona]:
@@ -164,6 +190,7 @@ class LoadedSource:
             rubrics=self.rubrics,
             agents={each.name: each.version for each in self.agents.values()},
             uses={each.name: each.use for each in self.agents.values()},
+            models=players(self),
             trials=self.trials,
             selected={
                 each.id: tuple(selected[each.id]) for each in self.trials if each.id in selected
@@ -214,6 +241,7 @@ def from_personas(
         rubrics=graded,
         compiled=_compile(graded, offers),
         offers=offers,
+        models=cast_of(engine, suite),
         anchor=anchor,
     )
 
@@ -244,6 +272,7 @@ def from_transcripts(engine: Engine, name: str, suite: Suite, offers: Offers) ->
         rubrics=suite.rubrics,
         compiled=_compile(suite.rubrics, offers),
         offers=offers,
+        models=cast_of(engine, suite),
         recordings={each.trial.id: each.recording for each in planned},
     )
 

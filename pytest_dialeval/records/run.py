@@ -39,6 +39,8 @@ class Source:
     rubrics: tuple[Rubric, ...]
     agents: Mapping[str, str | None]  # name -> version
     uses: Mapping[str, str]  # name -> what it is, e.g. `scripted`
+    # name -> role -> model, of the roles that a model plays for that agent
+    models: Mapping[str, Mapping[str, str]] = field(kw_only=True, default_factory=dict)
     trials: tuple[PlannedTrial, ...]
     selected: Mapping[str, tuple[str, ...]]  # trial id -> rubrics whose items are selected
     decide: Literal["items", "gates"] = "items"

@@ -8,7 +8,15 @@ from dataclasses import dataclass
 from tabulate import tabulate
 
 from pytest_dialeval.records.text import clean
-from pytest_dialeval.runs.summary import AgentFigures, GateFigure, PassKFigure, Summary, TaskFigures
+from pytest_dialeval.records.wording import plural
+from pytest_dialeval.runs.summary import (
+    AgentFigures,
+    GateFigure,
+    PassKFigure,
+    Summary,
+    TaskFigures,
+    UsageFigure,
+)
 
 MAX_K = 5  # columns of Pass^k; all k are in summary.json
 MAX_RUBRICS = 8  # failed rubrics named of an agent
@@ -37,6 +45,7 @@ def _lines(summary: Summary) -> Iterator[Line]:
     yield from (Line(each) for each in pass_table(summary).split("\n"))
     yield from (Line(each) for each in at_least_one_table(summary).splitlines())
     yield from failed_lines(summary)
+    yield from usage_lines(summary)
     yield from gate_lines(summary, "passed")
     yield from remark_lines(summary)
     yield from setting_lines(summary)
@@ -134,6 +143,52 @@ def failed_lines(summary: Summary) -> Iterator[Line]:
             yield Line(f"{name} / {agent.name} failed: {', '.join(shown)}{more}")
 
 
+def usage_lines(summary: Summary) -> Iterator[Line]:
+    """What models took, by role, and what of the budget is left."""
+    for each in summary.usage:
+        model = ", ".join(dict.fromkeys(_playing(summary, each.role)))
+        yield Line(f"{each.role}{f' ({model})' if model else ''}: {_took(each)}")
+    if summary.budget:
+        standing = "; ".join(
+            f"{each.name} {each.spent:.6g} of {each.limit:.6g}, {each.left:.6g} left"
+            for each in summary.budget
+        )
+        spent = any(each.left <= 0 for each in summary.budget)
+        yield Line(f"budget: {standing}", "yellow" if spent else "")
+
+
+def _playing(summary: Summary, role: str) -> Iterator[str]:
+    for _, agent in _agents(summary):
+        if role in agent.models:
+            yield agent.models[role]
+
+
+def _took(usage: UsageFigure) -> str:
+    parts = []
+    if usage.calls or usage.failed:
+        parts.append(plural(usage.calls + usage.failed, "call"))
+        if usage.failed:
+            parts.append(f"{usage.failed} failed")
+        parts += [_tokens(usage), _cost(usage), f"{usage.seconds:.1f} s"]
+    if usage.replayed:
+        parts.append(f"{usage.replayed} replayed from a cassette")
+    return ", ".join(parts)
+
+
+def _tokens(usage: UsageFigure) -> str:
+    told = ["unknown" if n is None else str(n) for n in (usage.input_tokens, usage.output_tokens)]
+    cached = f" ({usage.cached_tokens} cached)" if usage.cached_tokens else ""
+    return f"{told[0]} tokens in{cached}, {told[1]} out"
+
+
+def _cost(usage: UsageFigure) -> str:
+    if usage.cost_usd is not None:
+        return f"${usage.cost_usd:.4f}"
+    if usage.cost_usd_known:
+        return f"${usage.cost_usd_known:.4f} and {usage.cost_unknown} of unknown cost"
+    return "cost unknown"
+
+
 def titles(summary: Summary) -> list[str]:
     """How each task is called: by its id, and by what tells it apart from its namesakes."""
     ids = [each.id for each in summary.tasks if "::" not in each.source]
@@ -220,7 +275,13 @@ def remark_lines(summary: Summary) -> Iterator[Line]:
     for name, task in zip(titles(summary), summary.tasks, strict=True):
         if task.selection != "all":
             yield Line(f"{name}: Pass^k over the selected rubrics of {task.source}", "yellow")
+    off = summary.settings.get("no-judge")
+    if off is not None and off.value is True:
+        yield Line(
+            f"judged rubrics are left out ({off.source}): scores are of rules alone", "yellow"
+        )
     yield from _isolation_lines(summary)
+    yield from _shared_model_lines(summary)
     for note in summary.notes:
         yield Line(note)
 
@@ -247,6 +308,17 @@ def _isolation_lines(summary: Summary) -> Iterator[Line]:
     if inside:
         who = "the agent runs" if len(inside) == 1 else "they run"
         yield Line(f"{', '.join(inside)}: not isolated, {who} in this process")
+
+
+def _shared_model_lines(summary: Summary) -> Iterator[Line]:
+    """A model that judges itself is a lenient judge."""
+    told: dict[str, None] = {}
+    for _, agent in _agents(summary):
+        for model in dict.fromkeys(agent.models.values()):
+            roles = [role for role, each in agent.models.items() if each == model]
+            if len(roles) > 1:
+                told[f"{agent.name}: {' and '.join(roles)} are one model, {model}"] = None
+    yield from (Line(each, "yellow") for each in told)
 
 
 def _short_cases(agent: AgentFigures) -> Iterator[str]:

@@ -99,6 +99,7 @@ def agent_figures(source: Source, name: str, trials: Sequence[ScoredTrial]) -> A
         name=name,
         agent_version=source.agents.get(name),
         isolated=all(c.isolated for t in trials if (c := t.facts.conversation)),
+        models=dict(source.models.get(name, {})),
         cases=len(by_persona),
         trials=len(trials),
         passed=sum(each.passed for each in counts),

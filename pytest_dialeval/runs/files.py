@@ -6,9 +6,11 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
+from pytest_dialeval.errors import RunError
 from pytest_dialeval.traces.disk import disk_fault
-from pytest_dialeval.traces.json_bytes import to_json
+from pytest_dialeval.traces.json_bytes import from_json, to_json
 
 
 @contextmanager
@@ -23,6 +25,16 @@ def explained(path: Path) -> Iterator[None]:
 def write_json(path: Path, value: object) -> None:
     """Replace the file atomically; readers see the old or the new one, never a part."""
     write_bytes(path, to_json(value, indented=True))
+
+
+def read_json(path: Path) -> Any:
+    """A file's content; RunError where it can't be read."""
+    try:
+        return from_json(path.read_bytes())
+    except OSError as error:
+        raise disk_fault(error, path) from None
+    except ValueError as error:
+        raise RunError(f"{path}: is no JSON: {error}") from None
 
 
 def write_bytes(path: Path, content: bytes) -> None:

@@ -37,12 +37,10 @@ class Bounds:
     distinct_models: Bound | None = None
 
 
-def decide_gates(
-    task: TaskFigures, bounds: Bounds, models: Mapping[str, str]
-) -> Iterator[GateFigure]:
-    """Every gate of a task, for each of its agents; `models` is role -> model."""
+def decide_gates(task: TaskFigures, bounds: Bounds) -> Iterator[GateFigure]:
+    """Every gate of a task, for each of its agents."""
     for agent in task.agents:
-        for name, bound, reading, k in _readings(agent, bounds, models):
+        for name, bound, reading, k in _readings(agent, bounds):
             if task.selection != "all" and not bound.option:
                 reading = _Reading(reading.figure, "not decided", _SELECTION)
             yield GateFigure(
@@ -60,7 +58,7 @@ def decide_gates(
 
 
 def _readings(
-    agent: AgentFigures, bounds: Bounds, models: Mapping[str, str]
+    agent: AgentFigures, bounds: Bounds
 ) -> Iterator[tuple[str, Bound, _Reading, int | None]]:
     if (bound := bounds.pass_hat_k) and isinstance(bound.value, PassHatK):
         yield "pass_hat_k", bound, _pass_hat_k(agent, bound.value), bound.value.k
@@ -71,7 +69,7 @@ def _readings(
     if bound := bounds.unmeasured:
         yield "unmeasured", bound, _unmeasured(agent, _number(bound)), None
     if (bound := bounds.distinct_models) and bound.value:
-        yield "distinct_models", bound, _distinct(models), None
+        yield "distinct_models", bound, _distinct(agent.models), None
 
 
 def _number(bound: Bound) -> float:

@@ -41,11 +41,11 @@ class _End(NamedTuple):
 class LedgerWriter:
     """One writer a process; the pool's thread and the main thread share it."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, redaction: Redaction | None = None) -> None:
         self._path = path
         self._lock = threading.Lock()
         self._end = _End(0, "")
-        self._redaction = Redaction.from_environment(os.environ)
+        self._redaction = redaction or Redaction.from_environment(os.environ)
         with explained(path):
             # Unbuffered: a killed process leaves whole lines and at most one broken tail.
             self._file: FileIO = path.open("xb", buffering=0)

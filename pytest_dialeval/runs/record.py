@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_dialeval.errors import RunError
+from pytest_dialeval.models.budget import parse_budget
 from pytest_dialeval.records.run import Source, TrialFacts
 from pytest_dialeval.records.wording import plural
 from pytest_dialeval.runs.command_line import redacted, without_secrets
@@ -24,6 +25,7 @@ from pytest_dialeval.runs.figures import (
 from pytest_dialeval.runs.gates import Bounds, decide_gates
 from pytest_dialeval.runs.ledger import facts
 from pytest_dialeval.runs.summary import SettingFigure, Summary
+from pytest_dialeval.runs.usage import budget_figures, read_usage, usage_figures
 from pytest_dialeval.traces.json_bytes import from_json
 
 _WORKER = re.compile(r"ledger\.gw\d+\.jsonl$")
@@ -117,9 +119,10 @@ def summarise(
     settings: Mapping[str, SettingFigure],
     notes: Sequence[str] = (),
     bounds: Callable[[Source], Bounds] = lambda _: Bounds(),
+    budget: str | None = None,
 ) -> Summary:
     """The figures of a run, from its plan and its ledgers alone."""
-    known = read_facts(directory)
+    known, spent = read_facts(directory), read_usage(directory)
     scored = [(each, score_source(each, known)) for each in sources]
     trials = [trial for _, found in scored for trial in found]
     tasks = [task_figures(source, found) for source, found in scored]
@@ -134,10 +137,12 @@ def summarise(
         gates=[
             gate
             for task, source in zip(tasks, sources, strict=True)
-            for gate in decide_gates(task, bounds(source), {})
+            for gate in decide_gates(task, bounds(source))
         ],
+        usage=usage_figures(spent),
+        budget=budget_figures(parse_budget(budget), spent) if budget else [],
         settings={name: _shown(each) for name, each in settings.items()},
-        notes=[*notes, *note_lines(sources)],
+        notes=[*notes, *spent.notes, *note_lines(sources)],
     )
 
 

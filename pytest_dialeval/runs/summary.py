@@ -60,6 +60,7 @@ class AgentFigures(Record):
     name: str
     agent_version: str | None
     isolated: bool = Field(description="false: the agent ran inside this process")
+    models: dict[str, str] = Field({}, description="role -> model, of roles that a model played")
     cases: int
     trials: int
     passed: int
@@ -122,6 +123,30 @@ class GateFigure(Record):
     why: str = ""
 
 
+class UsageFigure(Record):
+    """What the model of one role took; null where an endpoint did not tell."""
+
+    role: str
+    calls: int = Field(description="answered by a model")
+    failed: int
+    tries: int = Field(description="requests sent, for both")
+    replayed: int = Field(description="answered from a cassette, for nothing")
+    input_tokens: int | None = Field(description="cached ones among them")
+    cached_tokens: int | None
+    output_tokens: int | None
+    cost_usd: float | None = Field(description="null where the price of a call is unknown")
+    cost_usd_known: float = Field(description="of the calls whose price is known")
+    cost_unknown: int = Field(description="calls whose price is unknown")
+    seconds: float = Field(description="sum over calls, of which many run at once")
+
+
+class BudgetFigure(Record):
+    name: str
+    limit: float
+    spent: float
+    left: float
+
+
 class SettingFigure(Record):
     value: str | int | float | bool | list[str] | None
     source: str
@@ -137,6 +162,8 @@ class Summary(Record):
     verdicts: Verdicts
     tasks: list[TaskFigures]
     gates: list[GateFigure] = []
+    usage: list[UsageFigure] = []
+    budget: list[BudgetFigure] = []
     settings: dict[str, SettingFigure] = {}
     notes: list[str] = []
 

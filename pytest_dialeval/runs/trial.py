@@ -15,13 +15,19 @@ from pytest_dialeval.conversation.converse import converse
 from pytest_dialeval.conversation.pause import Pause
 from pytest_dialeval.conversation.user import Simulator
 from pytest_dialeval.errors import RunError
-from pytest_dialeval.grading.grade import CompiledRubric, Dialogue, grade, grade_by_rule
-from pytest_dialeval.grading.judge import Judge
+from pytest_dialeval.grading.grade import (
+    CompiledRubric,
+    Dialogue,
+    grade,
+    grade_by_rule,
+)
+from pytest_dialeval.grading.judge import Judge, NoJudge
 from pytest_dialeval.grading.scoring import score_trial
 from pytest_dialeval.matching.matcher import Matcher
 from pytest_dialeval.planning.draw import Draw
 from pytest_dialeval.records.plan import PlannedTrial
 from pytest_dialeval.records.run import Conversation, Graded
+from pytest_dialeval.records.slug import slug
 from pytest_dialeval.records.suite import TIMEOUT, Limits, Scoring
 from pytest_dialeval.records.task import Persona, Task
 from pytest_dialeval.records.transcript import UNMEASURED_OUTCOMES, Outcome, Recording, Transcript
@@ -29,6 +35,7 @@ from pytest_dialeval.records.verdict import TrialScore, Verdict
 from pytest_dialeval.runs.directory import RunDirectory
 from pytest_dialeval.runs.excerpt import excerpt
 from pytest_dialeval.runs.ledger import LedgerWriter
+from pytest_dialeval.traces.redaction import Redaction
 from pytest_dialeval.traces.writer import PART, TraceWriter
 
 RESULT_SCHEMA = "dialeval.result/1"
@@ -50,10 +57,11 @@ class Grader:
     task: Task
     rubrics: Mapping[str, CompiledRubric]
     scoring: Scoring | None
-    judge: Judge | None
+    judge: Judge | NoJudge | None
     directory: RunDirectory
     ledger: LedgerWriter
     body: str | None = None  # the rubric that stands for a decorated test's body
+    batch: tuple[CompiledRubric, ...] = ()  # judged in one call a trial
     deadline: float = TIMEOUT  # seconds for one verdict of a judge
 
     async def grade(self, held: Held, rubric: str) -> Graded:
@@ -73,7 +81,12 @@ class Grader:
 
     def grade_now(self, held: Held, rubric: str) -> Graded:
         """The same for a rule, without a loop."""
-        return self._filed(held, grade_by_rule(self.rubrics[rubric], held.dialogue))
+        judge = self.judge if isinstance(self.judge, NoJudge) else None
+        return self._filed(held, grade_by_rule(self.rubrics[rubric], held.dialogue, judge))
+
+    def dialogue(self, planned: PlannedTrial, transcript: Transcript) -> Dialogue:
+        """What is graded, with the names that a judge's calls are recorded by."""
+        return Dialogue(transcript, self.task, case_of(planned), planned.number, self.batch)
 
     def _filed(self, held: Held, verdict: Verdict) -> Graded:
         conversation = held.conversation
@@ -133,6 +146,7 @@ class LiveTrial:
     isolated: bool
     simulator: Simulator
     pause: Pause
+    redaction: Redaction | None = None  # None: what the environment's names give away
 
     async def hold(self) -> Held:
         """Converse; a disk that fails voids this trial alone."""
@@ -158,7 +172,7 @@ class LiveTrial:
 
     async def _converse(self, path: Path) -> Transcript:
         draw = Draw(self.seed, self.planned.task, self.planned.persona, self.planned.number)
-        trace = TraceWriter(path)
+        trace = TraceWriter(path, redaction=self.redaction)
         try:
             return await converse(
                 self.grader.task,
@@ -182,12 +196,15 @@ class LiveTrial:
             trace=_written(path),
             isolated=self.isolated,
         )
-        return _filed(transcript, conversation, self.grader.task, self.grader.ledger)
+        return _filed(self.planned, transcript, conversation, self.grader)
 
 
-def held_recording(
-    planned: PlannedTrial, recording: Recording, task: Task, ledger: LedgerWriter, where: str
-) -> Held:
+def case_of(planned: PlannedTrial) -> str:
+    """The case's name in cassettes: not the trial's id, which changes with the suite's path."""
+    return ".".join(map(slug, (planned.task, planned.agent, planned.persona)))
+
+
+def held_recording(planned: PlannedTrial, recording: Recording, grader: Grader, where: str) -> Held:
     """A conversation that exists already; `where` is its file as rootdir knows it."""
     transcript = recording.transcript
     conversation = replace(
@@ -195,13 +212,13 @@ def held_recording(
         recording=f"{where}#{recording.index}",
         sha256=recording.sha256,
     )
-    return _filed(transcript, conversation, task, ledger)
+    return _filed(planned, transcript, conversation, grader)
 
 
 def held_without(planned: PlannedTrial, why: str, grader: Grader) -> Held:
     """A conversation that could not begin: nothing can be said about the agent."""
     void = _void(why)
-    return _filed(void, _told(planned, void), grader.task, grader.ledger)
+    return _filed(planned, void, _told(planned, void), grader)
 
 
 def _told(planned: PlannedTrial, transcript: Transcript) -> Conversation:
@@ -217,15 +234,15 @@ def _told(planned: PlannedTrial, transcript: Transcript) -> Conversation:
 
 
 def _filed(
-    transcript: Transcript, conversation: Conversation, task: Task, ledger: LedgerWriter
+    planned: PlannedTrial, transcript: Transcript, conversation: Conversation, grader: Grader
 ) -> Held:
     """In the ledger before anything is graded; a conversation that it does not hold is void."""
     try:
-        ledger.conversation(conversation)
+        grader.ledger.conversation(conversation)
     except RunError as error:
         transcript = _void(str(error))
         conversation = replace(conversation, outcome=transcript.outcome, reason=transcript.reason)
-    return Held(Dialogue(transcript, task), conversation)
+    return Held(grader.dialogue(planned, transcript), conversation)
 
 
 def _written(trace: Path) -> str | None:

@@ -41,7 +41,10 @@ def task(
 def gates(
     of: TaskFigures, *, models: Mapping[str, str] | None = None, **bounds: Bound
 ) -> list[GateFigure]:
-    return list(decide_gates(of, Bounds(**bounds), models or {}))
+    of = of.model_copy(
+        update={"agents": [a.model_copy(update={"models": models or {}}) for a in of.agents]}
+    )
+    return list(decide_gates(of, Bounds(**bounds)))
 
 
 def gate(of: TaskFigures, **more: Any) -> GateFigure:

@@ -256,7 +256,15 @@ def test_without_an_agent_nothing_is_held(directory: RunDirectory, grader: Grade
 def recorded(ledger: LedgerWriter, transcript: Transcript = RECORDED, attempt: int = 1) -> Held:
     recording = Recording("7", transcript, "/data/air.json", "ab" * 32, 3)
     trial = replace(planned(), attempt=attempt)
-    return held_recording(trial, recording, TASK, ledger, "data/air.json")
+    grader = Grader(
+        task=TASK,
+        rubrics={},
+        scoring=None,
+        judge=None,
+        directory=RunDirectory(Path("nowhere")),
+        ledger=ledger,
+    )
+    return held_recording(trial, recording, grader, "data/air.json")
 
 
 def test_a_recording_is_known_by_its_place(directory: RunDirectory, ledger: LedgerWriter) -> None:

@@ -1,0 +1,84 @@
+"""Which models play which roles of a source, and whether the budget can be kept with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_dialeval.errors import BudgetProblem, DialevalError, SuiteError
+from pytest_dialeval.records.suite import Problem
+
+if TYPE_CHECKING:
+    from pytest_dialeval.plugin.engine import Engine
+    from pytest_dialeval.plugin.sources import LoadedSource
+    from pytest_dialeval.records.model import ModelSpec, Role
+    from pytest_dialeval.records.suite import Suite
+
+
+def cast_of(engine: Engine, suite: Suite) -> dict[Role, ModelSpec]:
+    """The model of each role that has one; SuiteError names what is wrong."""
+    from pytest_dialeval.models.specs import SpecProblem
+
+    try:
+        found = engine.settings.models(suite.models)
+    except SpecProblem as error:
+        raise SuiteError([Problem(engine.relative(Path(suite.path)), 1, str(error))]) from None
+    return {role: each.spec for role, each in found.items() if each.spec is not None}
+
+
+def named(spec: ModelSpec) -> str:
+    """How a model is called in figures: `openai:gpt-4o`, with the server's address if told."""
+    where = f"@{spec.base_url}" if spec.base_url else ""
+    return f"{spec.endpoint}:{spec.model}{where}".rstrip(":")
+
+
+def players(source: LoadedSource) -> dict[str, dict[str, str]]:
+    """For each agent: role -> model, of the roles that a model does play."""
+    try:
+        playing: dict[str, str] = {role: named(each) for role, each in source.playing.items()}
+    except DialevalError:  # a hook's answer that can't be used: each of its items says so
+        playing = {}
+    return {name: {**_agents_own(source, name), **playing} for name in source.agents}
+
+
+def _agents_own(source: LoadedSource, name: str) -> dict[str, str]:
+    spec = agent_model(source, name)
+    return {} if spec is None else {"agent": named(spec)}
+
+
+def agent_model(source: LoadedSource, name: str) -> ModelSpec | None:
+    """The model that an agent is, where it is one."""
+    spec = source.agents[name].options.get("model")
+    from pytest_dialeval.records.model import ModelSpec
+
+    return spec if isinstance(spec, ModelSpec) else None
+
+
+def asked(source: LoadedSource) -> list[ModelSpec]:
+    """All models that may be called for a source."""
+    agents = (agent_model(source, each) for each in source.agents)
+    found = [*source.playing.values(), *(each for each in agents if each is not None)]
+    by_body = source.body is not None and source.offers.judge is None and not source.no_judge
+    if by_body and "judge" in source.models:  # its body may ask the judge
+        found.append(source.models["judge"])
+    return found
+
+
+def unaffordable(engine: Engine, sources: Iterable[LoadedSource]) -> str | None:
+    """Why the budget can't be kept: an amount in usd where a model's price is unknown."""
+    text = engine.settings.get("budget").value
+    if text is None:
+        return None
+    from pytest_dialeval.models.budget import parse_budget
+    from pytest_dialeval.models.budgeted import check_prices
+    from pytest_dialeval.models.prices import Prices, read_prices
+
+    specs = [spec for each in sources for spec in asked(each)]
+    try:
+        check_prices(
+            parse_budget(text), specs, Prices(read_prices(engine.settings.tables["prices"]))
+        )
+    except BudgetProblem as error:
+        return f"--dialeval-budget: {error}"
+    return None
