@@ -46,6 +46,38 @@ def schema(summary: bool) -> None:
     click.echo(json.dumps(found, indent=2, ensure_ascii=False))
 
 
+@main.command()
+@click.argument("labels", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--runs",
+    default=Path(".dialeval/runs"),
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder of the labelled runs (default: .dialeval/runs).",
+)
+def calibrate(labels: Path, runs: Path) -> None:
+    """How far a judge can be believed: its verdicts in stored runs beside people's LABELS.
+
+    LABELS is JSONL or CSV with run, trial, rubric, label, labeller and, if you like, part.
+    """
+    from pytest_dialeval.grading.labels import read_labels
+    from pytest_dialeval.plugin.judging import judging_today
+    from pytest_dialeval.report.calibration import calibration_lines
+    from pytest_dialeval.runs.calibrating import calibrate_runs, labelled_runs, suites_of
+
+    try:
+        given = read_labels(labels)
+        opened = labelled_runs(given, runs)
+        current = judging_today([each for each in suites_of(opened) if Path(each).exists()])
+        for found in calibrate_runs(given, opened, current):
+            for line in calibration_lines(found):
+                click.echo(line)
+            click.echo()
+    except DialevalError as error:
+        raise click.ClickException(str(error)) from None
+    if not given:
+        click.echo(f"{labels}: nothing is labelled yet")
+
+
 @main.command(name="import")
 @click.argument("format")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))

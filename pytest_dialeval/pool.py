@@ -139,6 +139,10 @@ class Pool:
             raise HarnessFault(STOPPED)
         return future.result()
 
+    def soon(self, call: Callable[[], None]) -> None:
+        """Run a function on the loop; nothing happens where it has ended."""
+        self._send(call)
+
     def pause(self) -> None:
         """Begin no conversation and take no turn until resume(); for debuggers."""
         self.paused.begin()

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import pytest
 
-from pytest_dialeval.plugin.choice import FIXTURE
 from pytest_dialeval.plugin.collection import CELL, Cell
 
 DECLARED = "declared"  # agents that need no fixture: known from the start
@@ -25,7 +24,7 @@ class _Place:
 
 def agent_key(cell: Cell) -> str:
     """Trials with one key become possible together: a fixture's, once it has a value."""
-    if cell.source.agents[cell.trial.agent].use == FIXTURE:
+    if cell.source.uses_fixture(cell.trial.agent):
         return f"fixture {cell.source.anchor}"
     return DECLARED
 

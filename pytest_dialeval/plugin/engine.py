@@ -26,6 +26,7 @@ ENGINE: pytest.StashKey[Engine] = pytest.StashKey()
 
 if TYPE_CHECKING:
     from pytest_dialeval.plugin.running import Running
+    from pytest_dialeval.runs.stored import StoredRun
 
 
 class Engine:
@@ -45,9 +46,28 @@ class Engine:
         self.homes: dict[str, str] = {}  # node id -> trial id, for xdist's controller
         self.asked: dict[str, list[str]] = {}  # trial id -> rubrics with an item of their own
         self.running: Running | None = None
+        self._wrong: str | None = None
+        self.stored = self._stored_run()
         self._stopped = False
         self._passed_over: dict[str, tuple[str, ...]] = {}
         self._offers: dict[tuple[str, ...], Offers] = {}
+
+    def _stored_run(self) -> StoredRun | None:
+        """The run whose conversations are graded again."""
+        setting = self.settings.get("regrade")
+        if setting.value is None:
+            return None
+        from pytest_dialeval.plugin.placing import runs_folder
+        from pytest_dialeval.runs.stored import StoredRun, find_run
+
+        folder = self.config.invocation_params.dir
+        try:
+            path = find_run(setting.value, folder, runs_folder(self.config, self.settings))
+            return StoredRun(path)
+        except RunError as error:
+            # Raised during collection it would be an error of one file, with our frames.
+            self._wrong = f"{setting.source}: {error}"
+            return None
 
     def offers(self, node: pytest.Collector | pytest.Item) -> Offers:
         """What hooks bring to a node; nodes that the same ones reach share the answers."""
@@ -127,6 +147,8 @@ class Engine:
 
     def refusal(self) -> str | None:
         """Why this run cannot be: an agent nobody declares, or a budget that can't be kept."""
+        if self._wrong is not None:
+            return self._wrong
         return self._no_such_agent() or unaffordable(self, self._selected_sources())
 
     def _no_such_agent(self) -> str | None:

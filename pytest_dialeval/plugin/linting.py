@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # Named, because PYTEST_DISABLE_PLUGIN_AUTOLOAD may keep plugins out; plain asserts, because pytest
 # warns of a plugin that was imported before it, and warnings may be errors.
-_ARGUMENTS = ("-p", "dialeval", "-p", "no:cacheprovider", "--assert=plain", "--collect-only", "-q")
+COLLECTING = ("-p", "dialeval", "-p", "no:cacheprovider", "--assert=plain", "--collect-only", "-q")
 
 
 class Lint:
@@ -63,7 +63,7 @@ def lint_paths(paths: Sequence[Path]) -> int:
     """Print errors, then notes; 0 without errors, 1 with some, 2 where pytest itself refuses."""
     found = Lint()
     with redirect_stdout(io.StringIO()):  # the terminal's plugin must stay: addopts may need it
-        status = pytest.main([*_ARGUMENTS, *map(str, paths)], plugins=[found])
+        status = pytest.main([*COLLECTING, *map(str, paths)], plugins=[found])
     # A decorated function brings what its suite says once more.
     if isinstance(sys.stdout, io.TextIOWrapper):  # an ASCII terminal shows 退款 as it can
         sys.stdout.reconfigure(errors="backslashreplace")

@@ -19,9 +19,14 @@ def run_path(config: pytest.Config, settings: Settings) -> Path:
     """A new run's folder; nothing is made yet."""
     from pytest_dialeval.runs.directory import new_run_id
 
+    return runs_folder(config, settings) / new_run_id()
+
+
+def runs_folder(config: pytest.Config, settings: Settings) -> Path:
+    """Where runs are kept."""
     default = config.rootpath / ".dialeval" / "runs"
     runs: Path = config.invocation_params.dir / settings.get("runs", default).value
-    return runs / new_run_id()
+    return runs
 
 
 def write_plan(directory: RunDirectory, sources: Sequence[Source], settings: Settings) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -33,6 +34,7 @@ from pytest_dialeval.runs.trial import Grader, Held, LiveTrial, held_recording, 
 from pytest_dialeval.traces.redaction import Redaction
 
 if TYPE_CHECKING:
+    from pytest_dialeval.models.recorder import Recorder
     from pytest_dialeval.plugin.calling import Calls
     from pytest_dialeval.plugin.engine import Engine
     from pytest_dialeval.plugin.sources import LoadedSource
@@ -141,13 +143,19 @@ class Running:
         return [done[each] for each in cell.rubrics]
 
     def _hold_recording(self, cell: Cell) -> Held:
-        held = self._held.get(cell.trial.id)
-        if held is None:
-            recording = cell.source.recording(cell.trial.id)
-            where = self.engine.relative(Path(recording.path))
-            held = held_recording(cell.trial, recording, self._grader(cell.source), where)
-            self._held[cell.trial.id] = held
-        return held
+        if cell.trial.id not in self._held:
+            grader = self._grader(cell.source)
+            self._held[cell.trial.id] = self._known(cell.source, cell.trial, grader)
+        return self._held[cell.trial.id]
+
+    def _known(self, source: LoadedSource, trial: PlannedTrial, grader: Grader) -> Held:
+        """A conversation that exists already; void where a stored run lacks it."""
+        try:
+            recording = source.recording(trial)
+        except DialevalError as error:
+            return held_without(trial, str(error), grader)
+        where = self.engine.relative(Path(recording.path))
+        return held_recording(trial, recording, grader, where)
 
     # ---- agents
 
@@ -187,10 +195,9 @@ class Running:
     def _holder(self, cell: Cell, grader: Grader, attempt: int) -> Callable[[], Any]:
         source, trial = cell.source, replace(cell.trial, attempt=attempt)
         if source.recorded:
-            where = self.engine.relative(Path(source.recording(trial.id).path))
 
             async def known() -> Held:
-                return held_recording(trial, source.recording(trial.id), grader, where)
+                return self._known(source, trial, grader)
 
             return known
         agent = self._agent(cell)
@@ -221,6 +228,13 @@ class Running:
         """Who plays the persona: a hook's, a model within the script, or the script alone."""
         return source.offers.simulator or SimulatedUser
 
+    def _forgetter(self, source: LoadedSource) -> Callable[[str, int], None] | None:
+        """How a trial is told to its cassette that ended unmeasured by what models replied."""
+        if not source.models:
+            return None
+        recorder = self.calls.chat(source)
+        return lambda case, trial: self.pool.soon(lambda: _quietly(recorder, case, trial))
+
     def _grader(self, source: LoadedSource) -> Grader:
         found = self._graders.get(source.name)
         if found is None:
@@ -233,9 +247,15 @@ class Running:
                 ledger=self.ledger,
                 body=source.body,
                 batch=batched(source.compiled.values()),
+                forget=self._forgetter(source),
                 deadline=source.limits.timeout,
             )
         return found
+
+
+def _quietly(recorder: Recorder, case: str, trial: int) -> None:
+    with suppress(DialevalError):  # a full disk is said where the replies themselves are kept
+        recorder.forget(case, trial)
 
 
 def attempt_of(item: pytest.Item) -> int:

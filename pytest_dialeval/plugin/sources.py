@@ -63,8 +63,8 @@ class LoadedSource:
 
     @property
     def recorded(self) -> bool:
-        """Whether its conversations exist already."""
-        return bool(self.suite.transcripts)
+        """Whether its conversations exist already, in a file or a stored run."""
+        return bool(self.suite.transcripts) or self.engine.stored is not None
 
     @property
     def body(self) -> str | None:
@@ -132,11 +132,14 @@ class LoadedSource:
     def persona(self, name: str) -> Persona:
         return self.personas[name]
 
-    def recording(self, trial: str) -> Recording:
-        return self.recordings[trial]
+    def recording(self, trial: PlannedTrial) -> Recording:
+        """The conversation that exists; RunError where a stored run has none."""
+        if self.engine.stored is not None and not self.suite.transcripts:
+            return self.engine.stored.recording(trial)
+        return self.recordings[trial.id]
 
     def uses_fixture(self, agent: str) -> bool:
-        return self.agents[agent].use == FIXTURE
+        return self.agents[agent].use == FIXTURE and not self.recorded
 
     def in_process(self, agent: str) -> bool:
         """Whether the agent's code runs in this process, where it could reach our verdicts."""

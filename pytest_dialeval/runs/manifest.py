@@ -59,6 +59,7 @@ def _frozen(source: Source) -> dict[str, object]:
         "task": source.task,
         "version": source.version,
         "seed": source.seed,
+        "models": {name: dict(each) for name, each in source.models.items() if each},
         "agents": {
             name: {"use": without_secrets(source.uses.get(name, "")), "version": version}
             for name, version in source.agents.items()

@@ -62,6 +62,8 @@ class Grader:
     ledger: LedgerWriter
     body: str | None = None  # the rubric that stands for a decorated test's body
     batch: tuple[CompiledRubric, ...] = ()  # judged in one call a trial
+    # Told of a trial, by case and number, that ended unmeasured by what models replied.
+    forget: Callable[[str, int], None] | None = None
     deadline: float = TIMEOUT  # seconds for one verdict of a judge
 
     async def grade(self, held: Held, rubric: str) -> Graded:
@@ -80,7 +82,9 @@ class Grader:
             return Verdict(rubric, "unscored", reason=reason, fault="judge_error")
 
     def grade_now(self, held: Held, rubric: str) -> Graded:
-        """The same for a rule, without a loop."""
+        """The same without a loop, for a rule or a body."""
+        if rubric == self.body:
+            return self._for_body(held, rubric)
         judge = self.judge if isinstance(self.judge, NoJudge) else None
         return self._filed(held, grade_by_rule(self.rubrics[rubric], held.dialogue, judge))
 
@@ -113,6 +117,8 @@ class Grader:
     def finish(self, held: Held, graded: Sequence[Graded]) -> None:
         """Write `<trial>.result.json` over the rubrics graded: the ledger's lines, to be read."""
         conversation = held.conversation
+        if self.forget is not None and _void_by_replies(conversation, graded):
+            self.forget(held.dialogue.case, held.dialogue.trial)
         if conversation.attempt > 1:
             return
         verdicts = {each.verdict.rubric: each.verdict for each in graded}
@@ -128,6 +134,12 @@ class Grader:
     def _score(self, verdicts: Mapping[str, Verdict], outcome: Outcome) -> TrialScore:
         rubrics = [self.rubrics[each].rubric for each in verdicts]
         return score_trial(rubrics, verdicts, self.scoring, outcome)
+
+
+def _void_by_replies(conversation: Conversation, graded: Sequence[Graded]) -> bool:
+    """Calls that failed are on no record; this is about replies that are, and were of no use."""
+    faults = {each.verdict.fault for each in graded if each.verdict.status == "unscored"}
+    return conversation.outcome == "simulator_error" or "judge_error" in faults
 
 
 @dataclass(frozen=True, slots=True, eq=False)

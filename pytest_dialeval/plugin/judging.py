@@ -1,0 +1,55 @@
+"""What judges each rubric today, as a collect-only session finds it."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from contextlib import redirect_stdout
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_dialeval.errors import RunError
+from pytest_dialeval.grading.binding import Binding, binding
+from pytest_dialeval.plugin.engine import ENGINE
+from pytest_dialeval.plugin.linting import COLLECTING
+
+if TYPE_CHECKING:
+    from pytest_dialeval.plugin.sources import LoadedSource
+
+
+class Judging:
+    """Keeps the bindings of every source that was collected."""
+
+    def __init__(self) -> None:
+        self.errors: list[str] = []
+        self.found: dict[str, dict[str, Binding | None]] = {}
+
+    def pytest_collectreport(self, report: Any) -> None:
+        if report.failed:
+            self.errors.append(str(report.longrepr))
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        engine = session.config.stash.get(ENGINE, None)
+        for source in engine.sources.values() if engine else ():
+            self.found[source.name] = dict(_bindings(source))
+
+
+def _bindings(source: LoadedSource) -> dict[str, Binding | None]:
+    spec = source.models.get("judge") if source.offers.judge is None else None
+    most = source.limits.max_context_chars
+    return {
+        each.id: binding(spec, each, max_context_chars=most) if spec else None
+        for each in source.rubrics
+        if each.spec.method == "judge"
+    }
+
+
+def judging_today(paths: Sequence[str]) -> dict[str, dict[str, Binding | None]]:
+    """Source -> rubric -> its binding; None where the judge says nothing about itself."""
+    found = Judging()
+    with redirect_stdout(io.StringIO()):
+        pytest.main([*COLLECTING, *paths], plugins=[found])
+    if found.errors:
+        raise RunError("\n".join(found.errors))
+    return found.found

@@ -1,0 +1,110 @@
+"""People's labels beside what judges decided in stored runs, suite by suite."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_dialeval.errors import RunError
+from pytest_dialeval.grading.binding import Binding
+from pytest_dialeval.grading.calibration import RubricCalibration, calibrate, corrected_pass_rate
+from pytest_dialeval.grading.labels import About, Label
+from pytest_dialeval.records.plan import PlannedTrial
+from pytest_dialeval.records.run import Source, TrialFacts
+from pytest_dialeval.records.verdict import Verdict
+from pytest_dialeval.runs.directory import RunDirectory
+from pytest_dialeval.runs.record import read_facts, read_plan
+from pytest_dialeval.statistics.corrected import Corrected
+from pytest_dialeval.statistics.pass_k import CaseCount
+
+Current = Mapping[str, Mapping[str, Binding | None]]  # source -> rubric -> what judges it today
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledRun:
+    """A run of which some trials are labelled."""
+
+    run: str
+    sources: Sequence[Source]
+    facts: Mapping[str, TrialFacts]
+
+    def source_of(self, trial: str) -> str | None:
+        """The name of the suite or function that has the trial."""
+        found = (each.name for each in self.sources for one in each.trials if one.id == trial)
+        return next(found, None)
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteCalibration:
+    """The judged rubrics of one suite or decorated function; `rates` has those that can be told."""
+
+    source: str
+    rubrics: tuple[RubricCalibration, ...]
+    rates: Mapping[str, Corrected]
+
+
+def labelled_runs(labels: Iterable[Label], runs: Path) -> list[LabelledRun]:
+    """The runs that labels are about; RunError names one that is not there."""
+    names = dict.fromkeys(each.about.run for each in labels)
+    return [_opened(runs, each) for each in names]
+
+
+def _opened(runs: Path, name: str) -> LabelledRun:
+    directory = RunDirectory(runs / name)
+    if "/" in name or not directory.path.is_dir():
+        raise RunError(f"there is no run {name!r} in {runs}; give its folder with --runs DIR")
+    plan = read_plan(directory.path / "plan.json")
+    return LabelledRun(name, plan.sources, read_facts(directory))
+
+
+def suites_of(runs: Iterable[LabelledRun]) -> list[str]:
+    """The files that the runs' suites and functions stood in."""
+    names = (each.name.partition("::")[0] for run in runs for each in run.sources)
+    return list(dict.fromkeys(names))
+
+
+def calibrate_runs(
+    labels: Sequence[Label], runs: Sequence[LabelledRun], current: Current
+) -> Iterator[SuiteCalibration]:
+    """One entry a suite; RunError names a label whose trial no run has."""
+    by_source: dict[str, list[Label]] = defaultdict(list)
+    opened = {each.run: each for each in runs}
+    for label in labels:
+        source = opened[label.about.run].source_of(label.about.trial)
+        if source is None:
+            raise RunError(f"run {label.about.run} has no trial {label.about.trial!r}")
+        by_source[source].append(label)
+    for source, given in by_source.items():
+        today = current.get(source, {})
+        known = {about: verdict for about, _, verdict in _decided(runs, source)}
+        found = calibrate(given, known, today)
+        rates = {
+            each.rubric: corrected_pass_rate(each, _cases(runs, source, each.rubric))
+            for each in found
+            if each.part == "acceptance"
+        }
+        yield SuiteCalibration(source, found, rates)
+
+
+def _decided(
+    runs: Sequence[LabelledRun], source: str
+) -> Iterator[tuple[About, PlannedTrial, Verdict]]:
+    for run in runs:
+        for each in (one for one in run.sources if one.name == source):
+            for trial in each.trials:
+                facts = run.facts.get(trial.id, TrialFacts())
+                for rubric, verdict in facts.verdicts.items():
+                    yield About(run.run, trial.id, rubric), trial, verdict
+
+
+def _cases(runs: Sequence[LabelledRun], source: str, rubric: str) -> list[CaseCount]:
+    """The judge's yes and no in all trials of the labelled runs, by agent and persona."""
+    said: dict[tuple[str, str], list[bool | None]] = defaultdict(list)
+    for about, trial, verdict in _decided(runs, source):
+        if about.rubric == rubric and verdict.status != "not_applicable":
+            measured = verdict.status in ("passed", "failed")
+            passed = verdict.status == "passed" if measured else None
+            said[trial.agent, trial.persona].append(passed)
+    return [CaseCount.of(each) for each in said.values()]

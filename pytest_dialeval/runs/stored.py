@@ -1,0 +1,54 @@
+"""A run that is over, opened so that its conversations can be graded again."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from pathlib import Path
+
+from pytest_dialeval.errors import RunError
+from pytest_dialeval.records.plan import PlannedTrial
+from pytest_dialeval.records.transcript import Recording
+from pytest_dialeval.records.wording import did_you_mean
+from pytest_dialeval.runs.directory import RunDirectory
+from pytest_dialeval.runs.record import read_facts
+from pytest_dialeval.traces.disk import read_file
+from pytest_dialeval.traces.reader import Trace, parse_trace
+
+
+def find_run(written: str, folder: Path, runs: Path) -> Path:
+    """The folder of a run, given as a path or by its id; RunError says what is there instead."""
+    for path in (folder / written, runs / written):
+        if (path / "traces").is_dir():
+            return path
+    known = sorted(each.name for each in runs.glob("*") if (each / "traces").is_dir())
+    last = f"; the last one in {runs} is {known[-1]}" if known else ""
+    raise RunError(f"there is no run {written!r}{did_you_mean(written, known) or last}")
+
+
+class StoredRun:
+    """The conversations of a run, by trial."""
+
+    def __init__(self, path: Path) -> None:
+        """RunError where its ledger can't be read."""
+        self._directory = RunDirectory(path)
+        self._facts = read_facts(self._directory)
+        self.suites: dict[str, str] = {}  # source -> digest of the suite that was held
+
+    def recording(self, trial: PlannedTrial) -> Recording:
+        """The trial's conversation; RunError where the run has none."""
+        facts = self._facts.get(trial.id)
+        name = facts.conversation.trace if facts and facts.conversation else None
+        if name is None:
+            why = "it was never held there, or its agent or suite had another name or definition"
+            raise RunError(f"run {self._directory.run_id} has no trace of {trial.id}: {why}")
+        path = self._directory.traces / name
+        data = read_file(path)
+        trace = parse_trace(data, path)
+        self.suites.setdefault(trial.suite, _suite_digest(trace))
+        digest = sha256(data).hexdigest()
+        return Recording(trial.persona, trace.transcript, str(path), digest, 0)
+
+
+def _suite_digest(trace: Trace) -> str:
+    digests = trace.header.get("digests")
+    return str(digests.get("suite", "")) if isinstance(digests, dict) else ""
