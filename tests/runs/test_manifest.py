@@ -19,6 +19,7 @@ SOURCE = replace(
     source([rubric("r")], [planned()]),
     agents={"a": "v7", "b": None, "c": None},
     uses={"a": "scripted", "b": "command:agent --api-key abc123"},
+    models={"a": {"judge": "openai:gpt-4o"}, "b": {}},
 )
 
 
@@ -50,6 +51,7 @@ def test_what_it_holds() -> None:
                 "task": "t",
                 "version": "3",
                 "seed": "t",
+                "models": {"a": {"judge": "openai:gpt-4o"}},
                 "agents": {
                     "a": {"use": "scripted", "version": "v7"},
                     "b": {"use": "command:agent --api-key ***", "version": None},
