@@ -77,9 +77,14 @@ class Pool:
     """At most `concurrency` conversations at once, in the order submitted."""
 
     def __init__(
-        self, *, concurrency: int, closing: Callable[[], Awaitable[None]] | None = None
+        self,
+        *,
+        concurrency: int,
+        closing: Callable[[], Awaitable[None]] | None = None,
+        watch: Callable[[], None] | None = None,
     ) -> None:
-        """`closing` runs on the loop when nobody talks any more."""
+        """`closing` runs on the loop when nobody talks any more, `watch` while an item waits."""
+        self._watch = watch
         self.concurrency = concurrency
         self._closing = closing
         self._jobs: dict[str, _Job] = {}
@@ -139,6 +144,13 @@ class Pool:
             raise HarnessFault(STOPPED)
         return future.result()
 
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Trials that are decided, and those begun that are not."""
+        jobs = list(self._jobs.values())
+        over = sum(each.settled for each in jobs)
+        return over, sum(each.started and not each.settled for each in jobs)
+
     def soon(self, call: Callable[[], None]) -> None:
         """Run a function on the loop; nothing happens where it has ended."""
         self._send(call)
@@ -178,6 +190,8 @@ class Pool:
             if self._closed or self._thread is None or not self._thread.is_alive():
                 return False
             wait((future,), timeout=POLL)
+            if self._watch is not None:
+                self._watch()
         return not future.cancelled()
 
     def _send(self, call: Callable[..., None], *args: object) -> bool:

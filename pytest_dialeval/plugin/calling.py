@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from pathlib import Path
@@ -87,9 +88,13 @@ class Calls:
             self._doors[place] = Door(load_object=lambda name: imported(name, folders))
         return self._doors[place]
 
-    @property
-    def doors(self) -> tuple[Door, ...]:
-        return tuple(self._doors.values())
+    def standing(self) -> tuple[dict[str, int], int, float | None]:
+        """Calls in flight by role, 429s so far, cost so far."""
+        flying: Counter[str] = Counter()
+        for each in self._doors.values():
+            flying.update(each.in_flight())
+        throttled = sum(each.throttled for each in self._doors.values())
+        return dict(flying), throttled, self.usage.total().cost_usd.value
 
     async def hang_up(self) -> None:
         """Close all connections; on the loop, when nobody calls any more."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dialeval.errors import NotMeasured
-from pytest_dialeval.grading.grade import CompiledRubric, Dialogue, grade, grade_by_rule
+from pytest_dialeval.grading.grade import CompiledRubric, Dialogue, grade_by_rule
 from pytest_dialeval.grading.judge import NoJudge
 from pytest_dialeval.matching.compiling import SpecError, compile_spec, spec_of
 from pytest_dialeval.plugin.failure import turn_lines
@@ -110,10 +110,11 @@ class Expect:
         if rubric.check is not None:
             return grade_by_rule(rubric, self._dialogue)
         running = self._cell.source.engine.run()
-        judge = running.judge(self._cell.source)
-        if judge is None or isinstance(judge, NoJudge):
+        criteria = running.criteria(self._cell.source)
+        if criteria is None:
+            judge = NoJudge() if self._cell.source.no_judge else None
             return grade_by_rule(rubric, self._dialogue, judge)
-        return running.pool.call(grade(rubric, self._dialogue, judge))
+        return running.pool.call(criteria.ask(rubric, self._dialogue))
 
     def _text(self, rubric: CompiledRubric, verdict: Verdict) -> str:
         lines = [f"{rubric.rubric.spec.method}: {verdict.reason}"]

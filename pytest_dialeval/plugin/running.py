@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -22,9 +23,11 @@ from pytest_dialeval.grading.judge import Judge, NoJudge
 from pytest_dialeval.plugin.ahead import DECLARED, Ahead, agent_key
 from pytest_dialeval.plugin.choice import FIXTURE
 from pytest_dialeval.plugin.collection import Cell
+from pytest_dialeval.plugin.criteria import Criteria
 from pytest_dialeval.plugin.fixture_agent import definition_for, outlives_items
 from pytest_dialeval.plugin.logs import ConversationLogs
 from pytest_dialeval.plugin.making import make_agent
+from pytest_dialeval.plugin.progress import Progress, Standing
 from pytest_dialeval.pool import Pool, Work
 from pytest_dialeval.records.plan import PlannedTrial
 from pytest_dialeval.records.run import Graded
@@ -52,11 +55,18 @@ class Running:
         self.redaction = Redaction.from_environment(os.environ, names)
         self.ledger = LedgerWriter(directory.path / f"ledger.{engine.worker}.jsonl", self.redaction)
         self.concurrency: int = engine.settings.get("concurrency", CONCURRENCY).value
-        self.pool = Pool(concurrency=self.concurrency, closing=self._hang_up)
+        self.progress = self._new_progress()
+        self.pool = Pool(
+            concurrency=self.concurrency,
+            closing=self._hang_up,
+            watch=self.progress.tick if self.progress else None,
+        )
+        self._began = time.monotonic()
         self.logs = ConversationLogs(engine.config)
         self.logs.open()
         self._graders: dict[str, Grader] = {}
         self._judges: dict[str, Judge | NoJudge | None] = {}
+        self._criteria: dict[str, Criteria] = {}
         self._recorded: dict[str, dict[str, Graded]] = {}
         self._held: dict[str, Held] = {}
         self._agents: dict[str, AgentFactory | DialevalError] = {}
@@ -87,11 +97,45 @@ class Running:
     def close(self) -> tuple[str, ...]:
         """Stop all conversations; harmless to repeat. Names what would not stop."""
         left = (*self.pool.close(), *left_threads())
+        if self.progress is not None:
+            self.progress.clear()
         if "calls" in self.__dict__:
             self.calls.close()
         self.ledger.close()
         self.logs.close()
         return left
+
+    def _new_progress(self) -> Progress | None:
+        """Where there is a terminal's plugin, and no controller that owns the terminal."""
+        plugins = self.engine.config.pluginmanager
+        reporter = plugins.get_plugin("terminalreporter")
+        if reporter is None or self.engine.worker != "main" or reporter.verbosity < -1:
+            return None
+        in_place = reporter.isatty and "CI" not in os.environ and os.environ.get("TERM") != "dumb"
+        capture = plugins.get_plugin("capturemanager")
+        uncaptured = capture.global_and_fixture_disabled if capture else nullcontext
+        progress = Progress(reporter, self._standing, in_place=in_place, uncaptured=uncaptured)
+        plugins.register(progress, "dialeval-progress")
+        return progress
+
+    def _standing(self) -> Standing:
+        held, running = self.pool.counts
+        seconds = time.monotonic() - self._began
+        waiting = max(0, self._talks - held - running)
+        if "calls" not in self.__dict__:
+            return Standing(held, running, waiting, seconds=seconds)
+        flying, throttled, cost = self.calls.standing()
+        return Standing(held, running, waiting, flying, throttled, cost, seconds)
+
+    @cached_property
+    def _talks(self) -> int:
+        """Conversations that this process will hold or judge."""
+        return sum(
+            trial.id in self.engine.selected
+            for source in self.engine.sources.values()
+            if self._needs_loop(source)
+            for trial in source.trials
+        )
 
     # ---- models
 
@@ -121,6 +165,13 @@ class Running:
 
         chat, spec = self.calls.chat(source), source.models["judge"]
         return ModelJudge(chat, spec, max_context_chars=source.limits.max_context_chars)
+
+    def criteria(self, source: LoadedSource) -> Criteria | None:
+        """What bodies of a decorated function ask; None where no judge would answer."""
+        judge = self.judge(source)
+        if judge is None or isinstance(judge, NoJudge):
+            return None
+        return self._criteria.setdefault(source.name, Criteria(judge))
 
     # ---- recordings by rule: graded where the item stands
 
@@ -238,6 +289,7 @@ class Running:
     def _grader(self, source: LoadedSource) -> Grader:
         found = self._graders.get(source.name)
         if found is None:
+            criteria = self.criteria(source) if source.body else None
             found = self._graders[source.name] = Grader(
                 task=source.suite.task,
                 rubrics=source.compiled,
@@ -248,6 +300,7 @@ class Running:
                 body=source.body,
                 batch=batched(source.compiled.values()),
                 forget=self._forgetter(source),
+                body_held=criteria.held if criteria else None,
                 deadline=source.limits.timeout,
             )
         return found

@@ -297,7 +297,8 @@ def _agent_remarks(name: str, agent: AgentFigures, summary: Summary) -> Iterator
             )
     last = len(agent.pass_hat_k)
     if last > MAX_K:
-        yield Line(f"{name}: Pass^{MAX_K}..{last - 1} are in summary.json")
+        hidden = f"Pass^{MAX_K}..{last - 1} are" if last - 1 > MAX_K else f"Pass^{MAX_K} is"
+        yield Line(f"{name}: {hidden} in summary.json")
     if any(each.dimension == "safety" for each in agent.rubrics) and not agent.safety_exercised:
         yield Line(f"{name}: safety was not exercised", "yellow")
 

@@ -64,11 +64,14 @@ class Grader:
     batch: tuple[CompiledRubric, ...] = ()  # judged in one call a trial
     # Told of a trial, by case and number, that ended unmeasured by what models replied.
     forget: Callable[[str, int], None] | None = None
+    body_held: Callable[[Dialogue], None] | None = None  # told of what a body will ask about
     deadline: float = TIMEOUT  # seconds for one verdict of a judge
 
     async def grade(self, held: Held, rubric: str) -> Graded:
         """One verdict, in the ledger before anybody sees it; a body decides for itself, later."""
         if rubric == self.body:
+            if self.body_held is not None:
+                self.body_held(held.dialogue)
             return self._for_body(held, rubric)
         return self._filed(held, await self._in_time(rubric, held))
 

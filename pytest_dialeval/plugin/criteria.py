@@ -1,0 +1,55 @@
+"""What a test's body asked the judge in one trial is asked ahead in its other trials."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass, field
+
+from pytest_dialeval.grading.grade import CompiledRubric, Dialogue, grade
+from pytest_dialeval.grading.judge import Judge
+from pytest_dialeval.records.verdict import Verdict
+
+_Place = tuple[str, int]  # case and trial
+
+
+@dataclass(slots=True, eq=False)
+class Criteria:
+    """The criteria of one decorated function; all of it happens on the pool's loop.
+
+    A body is code: what it will ask is known only when it has asked once.
+    """
+
+    judge: Judge
+    _asked: dict[str, CompiledRubric] = field(default_factory=dict)
+    _held: dict[_Place, Dialogue] = field(default_factory=dict)
+    _verdicts: dict[tuple[_Place, str], asyncio.Task[Verdict]] = field(default_factory=dict)
+
+    def held(self, dialogue: Dialogue) -> None:
+        """A conversation is over: its body will ask what others have asked."""
+        self._held[dialogue.case, dialogue.trial] = dialogue
+        for name, rubric in self._asked.items():
+            self._judged(dialogue, name, rubric)
+
+    async def ask(self, rubric: CompiledRubric, dialogue: Dialogue) -> Verdict:
+        """The verdict; whoever is held already is judged by the same criterion meanwhile."""
+        name = _name(rubric)
+        verdict = asyncio.shield(self._judged(dialogue, name, rubric))
+        if name not in self._asked:
+            self._asked[name] = rubric
+            for each in self._held.values():
+                self._judged(each, name, rubric)
+        return await verdict
+
+    def _judged(
+        self, dialogue: Dialogue, name: str, rubric: CompiledRubric
+    ) -> asyncio.Task[Verdict]:
+        place = ((dialogue.case, dialogue.trial), name)
+        if place not in self._verdicts:
+            task = asyncio.get_running_loop().create_task(grade(rubric, dialogue, self.judge))
+            self._verdicts[place] = task
+        return self._verdicts[place]
+
+
+def _name(rubric: CompiledRubric) -> str:
+    return json.dumps(dict(rubric.rubric.spec.params), sort_keys=True, default=str)
