@@ -241,7 +241,11 @@ def test_an_agent_with_fewer_trials_has_dashes() -> None:
 
 @pytest.mark.parametrize(
     ("widest", "columns", "left_out"),
-    [(5, [1, 2, 3, 4, 5], []), (6, [1, 2, 3, 4, 6], ["5..5"]), (12, [1, 2, 3, 4, 12], ["5..11"])],
+    [
+        (5, [1, 2, 3, 4, 5], []),
+        (6, [1, 2, 3, 4, 6], ["5 is"]),
+        (12, [1, 2, 3, 4, 12], ["5..11 are"]),
+    ],
 )
 def test_five_columns_of_k_at_most(widest: int, columns: list[int], left_out: list[str]) -> None:
     curve = {str(k): point(k / 100) for k in range(1, widest + 1)}
@@ -257,7 +261,7 @@ def test_five_columns_of_k_at_most(widest: int, columns: list[int], left_out: li
     assert header.split()[-5:] == [f"pass@{k}" for k in columns]
     assert row.split()[-5:] == shown
     assert remarks(many) == [
-        f"live_upgrade / improved: Pass^{each} are in summary.json" for each in left_out
+        f"live_upgrade / improved: Pass^{each} in summary.json" for each in left_out
     ]
 
 
