@@ -138,7 +138,7 @@ class ChatAgent:
             purpose=f"turn {turn.number}" + (f", step {step}" if step > 1 else ""),
             tools=self._tools.definitions,
         )
-        left = turn.ends - asyncio.get_running_loop().time()
+        left = max(0.0, turn.ends - asyncio.get_running_loop().time())
         try:
             return await self._chat.chat(call, deadline=left)
         except DialevalError:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from traceback import format_exc
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,6 +19,8 @@ from pytest_dialeval.models import wire
 from pytest_dialeval.records.transcript import Turn
 from pytest_dialeval.suites.addresses import url_problem
 from pytest_dialeval.traces.json_bytes import to_json
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +90,11 @@ class HttpAgent:
         except DialevalError as error:
             error.args = (self._headers.redaction.text(str(error)),)
             raise
+        except Exception as error:  # ours, not the agent's
+            clear = self._headers.redaction.text
+            logger.error("a turn failed in an unforeseen way: %s", clear(format_exc()))
+            text = f"{self._spec.where}: internal error: {type(error).__name__}: {error}"
+            raise HarnessFault(clear(text)) from None
 
     async def close(self) -> None:
         """Connections are the run's."""

@@ -80,7 +80,7 @@ class Web:
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=seconds),
             ) as response:
                 return await _read(response)
-        except (aiohttp.ClientError, OSError) as error:
+        except (aiohttp.ClientError, OSError, UnicodeError) as error:
             raise http.no_answer(error) from None
 
     async def close(self) -> None:

@@ -66,7 +66,7 @@ class HttpTransport:
                 if response.status != HTTPStatus.OK:
                     raise await self._rejection(response)
                 return await Reading(response, began).answer()
-        except (aiohttp.ClientError, OSError) as error:
+        except (aiohttp.ClientError, OSError, UnicodeError) as error:
             raise no_answer(error) from None
 
     async def close(self) -> None:
@@ -148,6 +148,8 @@ def no_answer(error: Exception) -> Failed:
     """What a connection that failed is called."""
     if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.InvalidURL):
         return Failed(f"cannot connect: {wire.shortened(str(error))}", transient=False)
+    if isinstance(error, UnicodeError):  # labels that are empty or too long
+        return Failed("cannot find the host: that is no host's name", transient=False)
     number = getattr(error, "errno", None)
     if number in _NO_FILE:
         return Failed("too many open files; raise `ulimit -n` or lower concurrency", ours=True)

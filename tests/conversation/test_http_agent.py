@@ -106,6 +106,20 @@ def test_a_try_that_is_repeated_can_be_told_from_a_new_turn():
     assert server.bodies[0] == server.bodies[1]
 
 
+def test_what_is_not_foreseen_is_not_the_agent_s(caplog: pytest.LogCaptureFixture):
+    class Broken(Web):
+        async def post(self, *args: object, **keys: object) -> Any:
+            raise RuntimeError(f"a bug with {KEY}")
+
+    web = Broken(environment={"SHOP_KEY": KEY})
+    spec = AgentSpec("a", "http://x.example/", {"headers": HEADERS})
+    make = agent_factory(spec, rootdir=Path("/"), matchers=MATCHERS, web=web)
+    transcript = asyncio.run(conversing(make))
+    assert transcript.outcome == "harness_error"
+    for told in (transcript.reason, caplog.text):
+        assert "RuntimeError: a bug with [redacted SHOP_KEY]" in told and KEY not in told
+
+
 def test_lateness_says_what_happened_before():
     limits = Limits(turn_timeout=0.3)
     transcript, server = talked(error(503, "busy"), otherwise=hang(), limits=limits)
