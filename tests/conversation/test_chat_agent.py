@@ -194,10 +194,7 @@ def test_calls_and_results_stand_in_the_transcript(tmp_path: Path, tools: list[s
         {"role": "tool", "tool_call_id": "c1", "content": "10 to 6 today"},
     )
     assert [each.purpose for each in chat.calls] == ["turn 2", "turn 2, step 2"]
-    for each in threading.enumerate():
-        if each.name.startswith("agent agent"):
-            each.join(5)
-            assert not each.is_alive()
+    assert_no_thread_is_left()
 
 
 @pytest.mark.parametrize(
@@ -256,6 +253,14 @@ def test_a_tool_that_never_returns_is_the_agent_s_own_lateness(tmp_path: Path, t
     late = "openai:m: no answer within 0.1 s (limits.turn_timeout); it waited for its tool 'stuck'"
     assert transcript.reason == late
     imported("shop.py:gate", [tmp_path]).set()  # type: ignore[attr-defined]
+    assert_no_thread_is_left()
+
+
+def assert_no_thread_is_left() -> None:
+    for each in threading.enumerate():
+        if each.name.startswith("agent agent"):
+            each.join(5)
+            assert not each.is_alive()
 
 
 def test_ids_are_given_where_there_are_none(tmp_path: Path, tools: list[str]):

@@ -6,8 +6,11 @@ openai: and http agents meet the same server; outcome, blame and number of reque
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
+from aiohttp import web
 
 from pytest_dialeval.models.retry import Patience
 from pytest_dialeval.records.suite import Limits
@@ -22,6 +25,7 @@ from tests.conversation.web_server import (
 from tests.models.server import (
     KEY,
     QUICK,
+    Server,
     Step,
     chunk,
     completion,
@@ -225,6 +229,45 @@ def test_a_refused_key_is_said_once_in_one_message_and_shown_no_more(kind: str):
     reasons, requests = asyncio.run(story())
     assert len(set(reasons)) == 1 and requests == 1
     assert KEY not in reasons[0] and "[redacted" in reasons[0]
+
+
+@dataclass(frozen=True)
+class Watched(Patience):
+    """Tells when a try has failed."""
+
+    failed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def wait_by(self, *what: Any) -> float:
+        self.failed.set()
+        return super().wait_by(*what)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_server_that_is_gone_in_mid_conversation_and_comes_back(kind: str):
+    good = say("fine") if kind == "openai" else answer({"text": "fine"})
+    port = free_port()
+
+    async def story() -> None:
+        patience = Watched(first=0.05)
+        turn = asyncio.Event()
+
+        async def first(server: Server, request: web.Request) -> web.StreamResponse:
+            turn.set()
+            return await good(server, request)
+
+        async with asyncio.timeout(20), reached(patience=patience) as factory:
+            async with serving(first, port=port) as server:
+                server.otherwise = drop()
+                talk = asyncio.create_task(conversing(factory(KINDS[kind](server)), max_rounds=2))
+                await turn.wait()
+                await patience.failed.wait()
+            async with serving(port=port) as server:
+                server.otherwise = good
+                transcript = await talk
+                assert server.requests == 1
+        assert said(transcript, "agent") == ["fine", "fine"]
+
+    asyncio.run(story())
 
 
 @pytest.mark.parametrize("kind", KINDS)
