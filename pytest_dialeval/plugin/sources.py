@@ -143,8 +143,9 @@ class LoadedSource:
 
     def in_process(self, agent: str) -> bool:
         """Whether the agent's code runs in this process, where it could reach our verdicts."""
-        use = self.agents[agent].use
-        return use in (FIXTURE, HOOK) or use.startswith("python:") or use in self.offers.agents
+        spec = self.agents[agent]
+        ours = spec.use in (FIXTURE, HOOK) or spec.use in self.offers.agents
+        return ours or spec.use.startswith("python:") or bool(spec.options.get("tools"))
 
     def tags(self, cell: Cell) -> tuple[str, ...]:
         """Tags of the rubric and of the persona."""

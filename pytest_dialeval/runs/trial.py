@@ -200,6 +200,8 @@ class LiveTrial:
                 matchers=self.matchers,
                 simulator=self.simulator,
                 pause=self.pause,
+                case=self.planned.case,
+                trial=self.planned.number,
             )
         finally:  # fsync takes milliseconds: not on the loop
             await self.off_loop(lambda: trace.close(sync=True))

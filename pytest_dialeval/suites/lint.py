@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pytest_dialeval.matching.matcher import Matcher
+from pytest_dialeval.records.model import ENDPOINT_NAMES
 from pytest_dialeval.records.rubric import Rubric
-from pytest_dialeval.records.suite import Problem, Suite
+from pytest_dialeval.records.suite import AgentSpec, Problem, Suite
 from pytest_dialeval.records.task import Flow, Persona
 from pytest_dialeval.records.wording import did_you_mean
 from pytest_dialeval.suites.agent_script import AgentScript
@@ -148,3 +150,12 @@ def _agent_remarks(suite: Suite) -> Iterator[Remark]:
         if suite.task.opening == "agent" and isinstance(script, AgentScript) and not script.opening:
             text = "the agent opens this task, but its script has no `opening`: add first lines"
             yield Remark(("agents", name), text)
+        elif suite.task.opening == "agent" and _is_mute(agent, suite.task.prompt):
+            text = "the agent opens this task, but its model has no prompt: add `prompt`"
+            yield Remark(("agents", name), text)
+
+
+def _is_mute(agent: AgentSpec, prompt: str) -> bool:
+    """Whether a model would be asked to open without a word to go by."""
+    played = re.match(rf"(?:{'|'.join(ENDPOINT_NAMES)})[:/]", agent.use)
+    return bool(played) and not str(agent.options.get("prompt", prompt) or "").strip()

@@ -79,6 +79,28 @@ def held(
     )
 
 
+async def conversing(
+    factory: AgentFactory,
+    who: Persona | None = None,
+    *,
+    limits: Limits | None = None,
+    case: str = "case",
+    trial: int = 1,
+    **keys: Any,
+) -> Transcript:
+    """The same inside a loop that has more to do."""
+    return await converse(
+        task(**keys),
+        who or patient(),
+        factory,
+        draw=draw(),
+        limits=limits or Limits(),
+        matchers=MATCHERS,
+        case=case,
+        trial=trial,
+    )
+
+
 def said(transcript: Transcript, speaker: str = "user") -> list[str]:
     return [each.text for each in transcript.turns if each.speaker == speaker]
 
