@@ -49,10 +49,12 @@ def _agents_own(source: LoadedSource, name: str) -> dict[str, str]:
 
 def agent_model(source: LoadedSource, name: str) -> ModelSpec | None:
     """The model that an agent is, where it is one."""
-    spec = source.agents[name].options.get("model")
-    from pytest_dialeval.records.model import ModelSpec
+    from pytest_dialeval.conversation.resolve import model_of
 
-    return spec if isinstance(spec, ModelSpec) else None
+    try:
+        return model_of(source.agents[name])
+    except DialevalError:  # a spec from an option that can't be read: each of its items says so
+        return None
 
 
 def asked(source: LoadedSource) -> list[ModelSpec]:

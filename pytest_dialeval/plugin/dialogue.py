@@ -19,7 +19,6 @@ from pytest_dialeval.records.text import clean
 from pytest_dialeval.records.transcript import Outcome, Transcript, Turn
 from pytest_dialeval.records.verdict import Verdict
 from pytest_dialeval.runs.excerpt import excerpt
-from pytest_dialeval.runs.trial import case_of
 
 if TYPE_CHECKING:
     from pytest_dialeval.plugin.collection import Cell
@@ -62,7 +61,7 @@ class Expect:
     def __init__(self, cell: Cell, transcript: Transcript) -> None:
         self._cell = cell
         self._dialogue = Dialogue(
-            transcript, cell.source.suite.task, case_of(cell.trial), cell.trial.number
+            transcript, cell.source.suite.task, cell.trial.case, cell.trial.number
         )
 
     def __getattr__(self, name: str) -> Callable[..., Verdict]:

@@ -21,6 +21,7 @@ from pytest_dialeval.errors import DialevalError
 from pytest_dialeval.grading.grade import batched
 from pytest_dialeval.grading.judge import Judge, NoJudge
 from pytest_dialeval.plugin.ahead import DECLARED, Ahead, agent_key
+from pytest_dialeval.plugin.casting import agent_model
 from pytest_dialeval.plugin.choice import FIXTURE
 from pytest_dialeval.plugin.collection import Cell
 from pytest_dialeval.plugin.criteria import Criteria
@@ -31,12 +32,14 @@ from pytest_dialeval.plugin.progress import Progress, Standing
 from pytest_dialeval.pool import Pool, Work
 from pytest_dialeval.records.plan import PlannedTrial
 from pytest_dialeval.records.run import Graded
+from pytest_dialeval.records.suite import AgentSpec
 from pytest_dialeval.runs.directory import RunDirectory
 from pytest_dialeval.runs.ledger import LedgerWriter
 from pytest_dialeval.runs.trial import Grader, Held, LiveTrial, held_recording, held_without
 from pytest_dialeval.traces.redaction import Redaction
 
 if TYPE_CHECKING:
+    from pytest_dialeval.conversation.web import Web
     from pytest_dialeval.models.recorder import Recorder
     from pytest_dialeval.plugin.calling import Calls
     from pytest_dialeval.plugin.engine import Engine
@@ -146,9 +149,18 @@ class Running:
 
         return Calls(self.engine, self.directory, self.redaction)
 
+    @cached_property
+    def web(self) -> Web:
+        """The way to agents behind an address; made where one is met."""
+        from pytest_dialeval.conversation.web import Web
+
+        return Web()
+
     async def _hang_up(self) -> None:
         if "calls" in self.__dict__:
             await self.calls.hang_up()
+        if "web" in self.__dict__:
+            await self.web.close()
 
     def judge(self, source: LoadedSource) -> Judge | NoJudge | None:
         """Who grades: nobody by choice, a hook's, a model, or nobody."""
@@ -231,8 +243,13 @@ class Running:
             return self._agents[agent_key(cell)]
         key = f"{cell.source.name} {spec.name}"
         if key not in self._agents:
-            self._agents[key] = _resolved(lambda: make_agent(cell.source, spec))
+            self._agents[key] = _resolved(lambda: self._make(cell.source, spec))
         return self._agents[key]
+
+    def _make(self, source: LoadedSource, spec: AgentSpec) -> AgentFactory:
+        chat = self.calls.chat(source) if agent_model(source, spec.name) else None
+        web = self.web if spec.use.startswith(("http:", "https:")) else None
+        return make_agent(source, spec, chat=chat, web=web)
 
     def _submit(self, cell: Cell, attempt: int = 1) -> None:
         held = _held_as(cell.trial, attempt)
@@ -281,7 +298,7 @@ class Running:
 
     def _forgetter(self, source: LoadedSource) -> Callable[[str, int], None] | None:
         """How a trial is told to its cassette that ended unmeasured by what models replied."""
-        if not source.models:
+        if not source.models and not any(agent_model(source, each) for each in source.agents):
             return None
         recorder = self.calls.chat(source)
         return lambda case, trial: self.pool.soon(lambda: _quietly(recorder, case, trial))
