@@ -119,6 +119,7 @@ def test_every_option_is_described(option: Option) -> None:
 COMING = {
     "docs/how-to/calibrate-a-judge.md": {"--dialeval-regrade"},
     "docs/how-to/record-and-replay.md": {"--dialeval-record"},
+    "docs/how-to/simulate-users-with-a-model.md": {"--dialeval-model"},
     "docs/reference/budget.md": {"--dialeval-budget"},
     "docs/reference/judge.md": {"--dialeval-no-judge"},
     "docs/reference/models.md": {"--dialeval-model"},
