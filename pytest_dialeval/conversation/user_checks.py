@@ -11,6 +11,7 @@ from pytest_dialeval.conversation.user_prompt import INSTRUCTIONS
 from pytest_dialeval.conversation.user_reply import UnusableLine
 from pytest_dialeval.matching.language import is_foreign
 from pytest_dialeval.matching.normal import normal
+from pytest_dialeval.models.cassette import NONCE
 from pytest_dialeval.records.task import Persona, State
 
 LONGEST = 600  # characters; twice the longest line of the state, where that is more
@@ -39,7 +40,8 @@ _MACHINE = re.compile(
     r"|\bi(?:'m| am) (?:just )?an? (?:ai|artificial intelligence|(?:large )?language model)\b"
     r"|作为(?:一个|一名)?(?:ai|人工智能|语言模型)|我(?:只)?是(?:一个|一名)?(?:ai|人工智能|语言模型)"
 )
-_FORM = re.compile(r'<<<|"(?:say|done|note)"\s*:')
+# A recorded line has the cassette's own word where the mark's stood.
+_FORM = re.compile(rf'<<<|{re.escape(NONCE)}|"(?:say|done|note)"\s*:')
 
 
 @dataclass(frozen=True, slots=True)

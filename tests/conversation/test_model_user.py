@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import re
+from dataclasses import replace
+from itertools import count, pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pytest_dialeval.conversation import model_user
 from pytest_dialeval.conversation.user import Line, SimulatedUser
@@ -23,12 +27,13 @@ from pytest_dialeval.errors import (
 )
 from pytest_dialeval.records.model import ChatAnswer, ChatCall
 from pytest_dialeval.records.suite import Limits
-from pytest_dialeval.records.task import Noise, Probe, State, Transition
+from pytest_dialeval.records.task import Noise, Persona, Probe, State, Transition
 from pytest_dialeval.traces.reader import read_trace
 from pytest_dialeval.traces.writer import TraceWriter
 from tests.conversation.model_stage import SPEC, Model, content, held_with, says
 from tests.conversation.stage import Notes, draw, held, persona, said
 from tests.conversation.stage import says as hears
+from tests.conversation.test_user import personas
 
 START = State("start", ("Hello?",), next=(Transition("fee", hears("welcome")), Transition("start")))
 FEE = State("fee", goal="ask about the fee", next=(Transition("bye"),))
@@ -365,3 +370,45 @@ def test_the_template_user_and_the_model_user_are_one_class() -> None:
     assert type(user) is SimulatedUser
     assert user.deadline is not None and user.deadline > 30.0
     assert SimulatedUser(task(), ASKING, draw(), MATCHERS).deadline is None
+
+
+REPLIES = st.lists(
+    st.text(max_size=40)
+    | st.builds(says, st.text(max_size=40), done=st.booleans())
+    | st.sampled_from([says("Hello?"), says("yes"), says("b line 0"), "{", ""]),
+    max_size=12,
+)
+
+
+@settings(deadline=None)
+@given(personas(), st.sets(st.sampled_from(["start", "b", "c", "d"])), REPLIES, st.integers(0, 99))
+def test_whatever_a_model_writes_the_script_is_kept_and_counted(
+    who: Persona, speechless: set[str], replies: list[str], seed: int
+) -> None:
+    states = {
+        name: replace(state, say=() if name in speechless else state.say, goal=f"reach {name}")
+        for name, state in who.script.states.items()
+    }
+    who = replace(who, script=replace(who.script, states=states))
+    # In the end it says something else each time, so that every conversation has an end.
+    more = (says(f"And what about {number}?") for number in count())
+    model = Model(by=lambda call: replies.pop(0) if replies else next(more))
+    heard: list[str] = []
+
+    def agent(message: str) -> str:
+        heard.append(message)
+        return "yes" if len(heard) % 2 else "no"
+
+    transcript = held_with(model, who, agent, seed=str(seed), max_rounds=8)
+
+    assert transcript.outcome in ("completed", "limit_reached", "simulator_error")
+    sent = [each for each in transcript.turns if each.speaker == "user"]
+    counts = dict(transcript.fidelity)
+    template = counts.pop("template", 0)
+    assert counts.pop("lines") + template == len(sent)
+    again = counts.pop("asked_again", 0)
+    assert again == sum(counts.values()) == sum("re-ask" in each for each in model.purposes)
+    for before, after in pairwise(sent):
+        assert before.state and not states[before.state].end
+        ways = [each.to for each in states[before.state].next]
+        assert after.state in (*ways, before.state)
