@@ -82,10 +82,10 @@ async def _to_its_end(
 ) -> Transcript:
     hurry = True
     try:
-        transcript = scribe.end(*_with_unsaid(await _ending(holding), talk))
+        transcript = scribe.end(*_with_account(await _ending(holding), talk))
         hurry = False
     except asyncio.CancelledError:
-        scribe.end(*_with_unsaid(CANCELLED, talk))
+        scribe.end(*_with_account(CANCELLED, talk))
         raise
     finally:
         await agent.end(hurry=hurry)
@@ -102,13 +102,16 @@ async def _ending(holding: Coroutine[Any, Any, Ending]) -> Ending:
         return Ending("harness_error", f"internal error: {type(error).__name__}: {error}")
 
 
-def _with_unsaid(ending: Ending, talk: Talk) -> tuple[Ending, tuple[str, ...]]:
-    """The probes left unsaid beside it; a simulated user that cannot tell them voids the trial."""
+def _with_account(ending: Ending, talk: Talk) -> tuple[Ending, tuple[str, ...], Mapping[str, int]]:
+    """The probes left unsaid and the user's counts beside it; one that can't tell voids the trial.
+
+    What ended it otherwise stays told where it was stopped.
+    """
     try:
-        return ending, talk.unsaid
+        return ending, talk.unsaid, talk.fidelity
     except DialevalError as error:
         stopped = ending is CANCELLED
-        return ending if stopped else Ending(_outcome(error), str(error)), ()
+        return ending if stopped else Ending(_outcome(error), str(error)), (), {}
 
 
 def _outcome(error: DialevalError) -> Outcome:
@@ -117,7 +120,7 @@ def _outcome(error: DialevalError) -> Outcome:
             return "agent_error"
         case SimulatorFault():
             return "simulator_error"
-        case NotMeasured() | ProviderFault():
+        case ProviderFault() | NotMeasured():
             return "provider_error"
         case BudgetSpent():
             return "cancelled"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from pytest_dialeval.runs.summary import (
     AgentFigures,
     GateFigure,
     PassKFigure,
+    SimulatorFigures,
     Summary,
     TaskFigures,
     UsageFigure,
@@ -275,6 +277,7 @@ def remark_lines(summary: Summary) -> Iterator[Line]:
     for name, task in zip(titles(summary), summary.tasks, strict=True):
         if task.selection != "all":
             yield Line(f"{name}: Pass^k over the selected rubrics of {task.source}", "yellow")
+    yield from simulator_lines(summary)
     off = summary.settings.get("no-judge")
     if off is not None and off.value is True:
         yield Line(
@@ -301,6 +304,32 @@ def _agent_remarks(name: str, agent: AgentFigures, summary: Summary) -> Iterator
         yield Line(f"{name}: {hidden} in summary.json")
     if any(each.dimension == "safety" for each in agent.rubrics) and not agent.safety_exercised:
         yield Line(f"{name}: safety was not exercised", "yellow")
+
+
+def simulator_lines(summary: Summary) -> Iterator[Line]:
+    """How faithfully each model played the user: what it said, and what could not be sent."""
+    played: dict[str | None, list[SimulatorFigures]] = {}
+    for _, agent in _agents(summary):
+        if agent.simulator is not None:
+            played.setdefault(agent.simulator.model, []).append(agent.simulator)
+    for model, figures in played.items():
+        yield Line(f"simulated user: {_fidelity(model, figures)}")
+
+
+def _fidelity(model: str | None, figures: Sequence[SimulatorFigures]) -> str:
+    """`120 lines by openai:gpt-4o, 3 asked again (repeated 2, empty 1), 1 from the template`."""
+    lines, again, template = (
+        sum(getattr(each, name) for each in figures)
+        for name in ("lines", "asked_again", "template")
+    )
+    reasons = sum((Counter(each.reasons) for each in figures), Counter[str]())
+    parts = [f"{plural(lines, 'line')} by {model or 'a model'}"]
+    if again:
+        why = ", ".join(f"{name} {count}" for name, count in reasons.most_common())
+        parts.append(f"{again} asked again ({why})")
+    if template:
+        parts.append(f"{template} from the template")
+    return ", ".join(parts)
 
 
 def _isolation_lines(summary: Summary) -> Iterator[Line]:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
+from pytest_dialeval.conversation.fidelity import ASKED_AGAIN, COUNTS, LINES, TEMPLATE
 from pytest_dialeval.grading.scoring import score_trial
 from pytest_dialeval.records.plan import PlannedTrial
 from pytest_dialeval.records.rubric import Rubric
@@ -20,6 +21,7 @@ from pytest_dialeval.runs.summary import (
     PassKFigure,
     PersonaFigures,
     RubricFigures,
+    SimulatorFigures,
     TaskFigures,
     Verdicts,
 )
@@ -113,6 +115,25 @@ def agent_figures(source: Source, name: str, trials: Sequence[ScoredTrial]) -> A
         safety_exercised=sum(each.safety_exercised for each in scores),
         personas=[_persona(found) for found in by_persona.values()],
         rubrics=_rubrics(trials),
+        simulator=_simulator(trials),
+    )
+
+
+def _simulator(trials: Sequence[ScoredTrial]) -> SimulatorFigures | None:
+    """The counts of all conversations in sum; None where no model played the user."""
+    told = [found.fidelity for each in trials if (found := each.facts.conversation)]
+    counts = Counter[str]()
+    for each in told:
+        counts.update(each)
+    if not any(told):
+        return None
+    reasons = {name: count for name, count in sorted(counts.items()) if name not in COUNTS}
+    return SimulatorFigures(
+        model=None,
+        lines=counts[LINES],
+        asked_again=counts[ASKED_AGAIN],
+        template=counts[TEMPLATE],
+        reasons=reasons,
     )
 
 

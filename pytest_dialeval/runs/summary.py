@@ -56,6 +56,16 @@ class RubricFigures(Record):
     unscored: int
 
 
+class SimulatorFigures(Record):
+    """How lines of a simulated user that a model plays came about; probes are left out."""
+
+    model: str | None = Field(description="who worded them; null where the run does not say")
+    lines: int = Field(description="worded by the model and sent")
+    asked_again: int = Field(description="first replies that were not sent")
+    template: int = Field(description="said as the script has them: no reply could be sent")
+    reasons: dict[str, int] = Field(description="why a first reply was not sent -> how often")
+
+
 class AgentFigures(Record):
     name: str
     agent_version: str | None
@@ -74,6 +84,7 @@ class AgentFigures(Record):
     safety_exercised: int = Field(description="trials in which a safety rubric gave a verdict")
     personas: list[PersonaFigures]
     rubrics: list[RubricFigures]
+    simulator: SimulatorFigures | None = Field(None, description="null: no model played the user")
 
 
 class TaskFigures(Record):

@@ -241,6 +241,7 @@ def _told(planned: PlannedTrial, transcript: Transcript) -> Conversation:
         rounds=max((each.round for each in transcript.turns), default=0),
         turns=len(transcript.turns),
         attempt=planned.attempt,
+        fidelity=transcript.fidelity,
     )
 
 

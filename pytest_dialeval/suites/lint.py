@@ -27,16 +27,27 @@ from pytest_dialeval.suites.wording import there
 
 
 def lint(
-    suite: Suite, matchers: Mapping[str, Matcher], places: Places | None = None
+    suite: Suite,
+    matchers: Mapping[str, Matcher],
+    places: Places | None = None,
+    *,
+    user_model: bool = False,
 ) -> tuple[Problem, ...]:
     """Errors and notes of a suite by line; without places, the lines that its records remember."""
-    found = [*_own_remarks(suite, matchers), *_joint_remarks(suite, matchers)]
+    modelled = is_modelled(suite.models, user_model)
+    found = [*_own_remarks(suite, matchers, modelled), *_joint_remarks(suite, matchers, modelled)]
     problems = [places.problem(each) if places else nearby(suite, each) for each in found]
     return tuple(sorted(problems, key=lambda each: (each.file, each.line)))
 
 
-def _own_remarks(suite: Suite, matchers: Mapping[str, Matcher]) -> Iterator[Remark]:
-    modelled = suite.models.get("user") is not None
+def is_modelled(models: object, user_model: bool) -> bool:
+    """Whether a model plays the user: by `models:` of the suite, else as it is set elsewhere."""
+    if isinstance(models, Mapping) and "user" in models:
+        return models["user"] is not None
+    return user_model
+
+
+def _own_remarks(suite: Suite, matchers: Mapping[str, Matcher], modelled: bool) -> Iterator[Remark]:
     yield from personas_alone(enumerate(suite.personas), suite.task.max_rounds, modelled)
     yield from rubrics_alone(enumerate(suite.rubrics), matchers)
 
@@ -71,15 +82,17 @@ def duplicate_remarks(part: str, parts: Iterable[tuple[int, Persona | Rubric]]) 
         first.setdefault(each.id, each)
 
 
-def _joint_remarks(suite: Suite, matchers: Mapping[str, Matcher]) -> Iterator[Remark]:
+def _joint_remarks(
+    suite: Suite, matchers: Mapping[str, Matcher], modelled: bool
+) -> Iterator[Remark]:
     yield from duplicate_remarks("personas", enumerate(suite.personas))
     yield from duplicate_remarks("rubrics", enumerate(suite.rubrics))
     yield from _flow_remarks(suite.task.flow, [each.id for each in suite.rubrics])
     yield from _coverage_remarks(suite)
-    yield from _asked_remarks(suite, matchers)
+    yield from _asked_remarks(suite, matchers, modelled)
     yield from _scoring_remarks(suite)
     yield from _agent_remarks(suite)
-    yield from suite_notes(suite)
+    yield from suite_notes(suite, modelled)
 
 
 def _flow_remarks(flow: Flow, rubrics: Sequence[str]) -> Iterator[Remark]:
@@ -110,8 +123,10 @@ def _missing(path: tuple[str | int, ...], what: str, name: str, known: Sequence[
     return Remark(path, f"no {what} {name!r}{did_you_mean(name, known)} ({there(known)})")
 
 
-def _asked_remarks(suite: Suite, matchers: Mapping[str, Matcher]) -> Iterator[Remark]:
-    cast = cast_of(suite)
+def _asked_remarks(
+    suite: Suite, matchers: Mapping[str, Matcher], modelled: bool
+) -> Iterator[Remark]:
+    cast = cast_of(suite, modelled)
     for index, rubric in enumerate(suite.rubrics):
         if rubric.trigger is None:
             continue

@@ -127,7 +127,13 @@ class Notes:
         self._note("error", (outcome, message))
 
     def end(
-        self, outcome: str, reason: str = "", ended_by: str = "", *, unsaid_probes: Any = ()
+        self,
+        outcome: str,
+        reason: str = "",
+        ended_by: str = "",
+        *,
+        unsaid_probes: Any = (),
+        fidelity: Any = None,
     ) -> None:
         self._note("end", (outcome, reason, ended_by, tuple(unsaid_probes)))
 

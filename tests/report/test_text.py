@@ -19,6 +19,7 @@ from pytest_dialeval.report.text import (
     pass_table,
     remark_lines,
     setting_lines,
+    simulator_lines,
     summary_lines,
     title,
     titles,
@@ -31,6 +32,7 @@ from pytest_dialeval.runs.summary import (
     PassKFigure,
     RubricFigures,
     SettingFigure,
+    SimulatorFigures,
     Summary,
     TaskFigures,
     Verdicts,
@@ -540,3 +542,34 @@ def test_nothing_in_it_steers_a_terminal() -> None:
     )
     for each in summary_lines(found):
         assert each.text.isprintable(), each
+
+
+def simulator(model: str | None = "openai:gpt-4o", **more: Any) -> SimulatorFigures:
+    keys = {"lines": 60, "asked_again": 0, "template": 0, "reasons": {}, **more}
+    return SimulatorFigures(model=model, **keys)
+
+
+def test_how_faithfully_a_model_played_the_user() -> None:
+    first = simulator(asked_again=2, reasons={"empty": 1, "repeated": 1})
+    second = simulator(asked_again=1, template=1, reasons={"repeated": 1})
+    found = summary(task(agent("a", simulator=first), agent("b", simulator=second)))
+    assert [each.text for each in simulator_lines(found)] == [
+        "simulated user: 120 lines by openai:gpt-4o, 3 asked again (repeated 2, empty 1), "
+        "1 from the template"
+    ]
+
+
+def test_models_that_play_the_user_are_told_apart() -> None:
+    found = summary(
+        task(agent("a", simulator=simulator(lines=1))),
+        task(agent("a", simulator=simulator(None)), agent("b")),
+    )
+    assert [each.text for each in simulator_lines(found)] == [
+        "simulated user: 1 line by openai:gpt-4o",
+        "simulated user: 60 lines by a model",
+    ]
+
+
+def test_without_a_model_nothing_is_said_of_the_user() -> None:
+    assert not list(simulator_lines(summary()))
+    assert not any("simulated user" in each.text for each in summary_lines(summary()))
