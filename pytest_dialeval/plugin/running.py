@@ -294,7 +294,18 @@ class Running:
 
     def _simulator(self, source: LoadedSource, trial: PlannedTrial) -> Simulator:
         """Who plays the persona: a hook's, a model within the script, or the script alone."""
-        return source.offers.simulator or SimulatedUser
+        if source.offers.simulator is not None or "user" not in source.models:
+            return source.offers.simulator or SimulatedUser
+        from pytest_dialeval.conversation.model_user import model_simulator
+
+        return model_simulator(
+            self.calls.chat(source),
+            source.models["user"],
+            case=trial.case,
+            trial=trial.number,
+            max_context_chars=source.limits.max_context_chars,
+            deadline=source.limits.turn_timeout,
+        )
 
     def _forgetter(self, source: LoadedSource) -> Callable[[str, int], None] | None:
         """How a trial is told to its cassette that ended unmeasured by what models replied."""
