@@ -48,6 +48,20 @@ class ControllerHooks:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self.closing.reported.count(report)
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, Any]:
+        """End as pytest itself would: to xdist a stop after failures is an interruption."""
+        from xdist.dsession import Interrupted
+
+        with self.closing.watching():
+            try:
+                return (yield)
+            except Interrupted as error:
+                reached = str(error).startswith("stopping after ") and session.shouldfail
+                if reached and self.closing.reported.seen:
+                    raise session.Failed(session.shouldfail) from None
+                raise
+
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Add up what the workers left; a session without dialogue items leaves nothing."""
@@ -101,6 +115,9 @@ class ControllerHooks:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         self.closing.write(terminalreporter)
+
+    def pytest_unconfigure(self) -> None:
+        self.closing.amend()
 
 
 def merged_plan(directory: Any) -> Any:

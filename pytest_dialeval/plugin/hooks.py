@@ -88,6 +88,11 @@ class ClosingHooks:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self.closing.reported.count(report)
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self) -> Generator[None, Any, Any]:
+        with self.closing.watching():
+            return (yield)
+
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if self.engine.running is None:
@@ -103,3 +108,6 @@ class ClosingHooks:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         self.closing.write(terminalreporter)
+
+    def pytest_unconfigure(self) -> None:
+        self.closing.amend()

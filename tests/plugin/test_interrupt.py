@@ -219,6 +219,62 @@ def test_ctrl_c_leaves_no_thread_and_no_call_behind(shop: Shop) -> None:
     assert "THREADS ['MainThread']" in out
 
 
+TWICE = """
+import pytest
+
+class Hands:
+    def pytest_runtest_logfinish(self):
+        {end}
+
+    def pytest_keyboard_interrupt(self):
+        raise KeyboardInterrupt  # a second Ctrl-C, while pytest formats the first
+
+def pytest_configure(config):
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Hands())
+"""
+
+
+@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n", "2")], ids=["alone", "-n 2"])
+@pytest.mark.parametrize(
+    ("end", "status"),
+    [("raise KeyboardInterrupt", 2), ("pytest.exit('enough', returncode=3)", 3)],
+)
+def test_a_second_ctrl_c_leaves_the_firsts_status(
+    shop: Shop, workers: tuple[str, ...], end: str, status: int
+) -> None:
+    shop.suite()
+    shop.write("conftest.py", TWICE.format(end=end))
+    shop.pytester.runpytest_subprocess(*workers, "-p", "dialeval")
+    assert shop.summary["exit_status"] == status
+
+
+def test_a_stop_that_ctrl_c_cut_short_is_done_again(shop: Shop) -> None:
+    shop.write(
+        "conftest.py",
+        """
+        from pytest_dialeval.pool import Pool
+
+        close, closed = Pool.close, []
+
+        def cut_short(pool):
+            closed.append(pool)
+            if len(closed) == 1:
+                raise KeyboardInterrupt
+            return close(pool)
+
+        Pool.close = cut_short
+
+        def pytest_unconfigure():
+            print("STILL OPEN" if not closed or closed[-1]._thread.is_alive() else "CLOSED")
+        """,
+    )
+    shop.suite()
+    result = shop.pytester.runpytest_subprocess("-p", "dialeval", "-s")
+    assert result.ret == 2
+    result.stdout.fnmatch_lines(["CLOSED"])
+
+
 def test_an_agent_that_swallows_cancellation_is_named(shop: Shop) -> None:
     shop.write(
         "agent.py",
