@@ -71,7 +71,8 @@ class Reported:
         elif rewritten and not hasattr(report, "wasxfail") and report.when != "teardown":
             self._say(record, report, report.outcome)
         elif report.when == "setup" and report.failed and kind is None:
-            self._set_aside.add(key)  # a fixture's error
+            self.errors += 1  # a fixture's: no verdict was asked for
+            self._set_aside.add(key)
         elif hasattr(report, "wasxfail") and record.get("xfail"):
             self.expected += 1
             self._set_aside.add((record["trial"], record["rubric"]))

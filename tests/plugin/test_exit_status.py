@@ -180,3 +180,54 @@ def test_4_for_an_unknown_agent(shop: Shop, run: Run) -> None:
     result.stderr.fnmatch_lines(
         ["*no suite declares 'clark' (declared: clerk); did you mean 'clerk'?"]
     )
+
+
+BROKEN = """
+import pytest
+
+@pytest.fixture(autouse=True)
+def broken(request):
+    {body}
+"""
+
+
+def test_10_where_a_fixture_keeps_every_item_from_its_verdict(shop: Shop, run: Run) -> None:
+    shop.suite(gates={"pass_hat_k": {"k": 1, "min": 0.5}})
+    shop.write("conftest.py", BROKEN.format(body="raise OSError('no database')"))
+    result = run()
+    assert result.ret == 10
+    result.assert_outcomes(errors=1)
+    assert shop.summary["gates"][0]["status"] == "not decided"
+
+
+def test_10_where_a_fixture_keeps_a_body_from_its_conversation(shop: Shop) -> None:
+    shop.suite()
+    shop.write("conftest.py", BROKEN.format(body="raise OSError('no database')"))
+    shop.write(
+        "test_it.py",
+        """
+        from pytest_dialeval import dialogue_case
+
+        @dialogue_case("shop.dialeval.yaml")
+        def test_it(dialogue):
+            pass
+        """,
+    )
+    assert shop.run("test_it.py").ret == 10
+
+
+def test_1_where_a_fixture_fails_another_test(shop: Shop, run: Run) -> None:
+    shop.suite(rubrics=[JUDGED])
+    shop.write("conftest.py", BROKEN.format(body="assert 'ot' not in request.node.name"))
+    shop.write("test_other.py", "def test_other():\n    pass\n")
+    result = run()
+    result.assert_outcomes(errors=2)
+    assert result.ret == 1
+
+
+def test_1_where_a_fixtures_teardown_raises(shop: Shop) -> None:
+    shop.suite()
+    shop.write("conftest.py", BROKEN.format(body="yield\n    raise OSError('no database')"))
+    result = shop.run()
+    result.assert_outcomes(passed=1, errors=1)
+    assert result.ret == 1
