@@ -362,6 +362,51 @@ class TestBranch(TestShop):
     said.run("test_shop.py").assert_outcomes(passed=2)
 
 
+@pytest.mark.parametrize("base", ["unittest.TestCase", "unittest.IsolatedAsyncioTestCase", "Mine"])
+def test_a_unittest_class_is_refused_in_one_line(said: Shop, base: str) -> None:
+    """Pytest makes its items without asking for ours: the body would run once, on nothing."""
+    module(
+        said,
+        f"""
+import unittest
+
+class Mine(unittest.TestCase):
+    @dialogue_case("shop.dialeval.yaml")
+    def test_stock(self, dialogue): ...
+
+class Other({base}):
+    @dialogue_case("shop.dialeval.yaml")
+    def test_stock(self, dialogue): ...
+""",
+    )
+
+    result = said.run("test_shop.py")
+
+    assert result.ret == 2
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(
+        ["test_shop.py::Mine::test_stock: @dialogue_case cannot stand in a unittest.TestCase*"]
+    )
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_a_unittest_class_of_other_tests_is_left_alone(said: Shop) -> None:
+    module(
+        said,
+        """
+import unittest
+from unittest import mock
+
+class Other(unittest.TestCase):
+    clock = mock.Mock()
+
+    def test_stock(self): ...
+""",
+    )
+
+    said.run("test_shop.py").assert_outcomes(passed=1)
+
+
 def test_other_fixtures_reach_the_body(said: Shop) -> None:
     module(
         said,
