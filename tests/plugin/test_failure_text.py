@@ -257,3 +257,50 @@ def test_one_line_tracebacks_name_the_rubrics_line(shop: Shop) -> None:
     shop.run("--tb=line").stdout.fnmatch_lines(
         [f"*shop.dialeval.yaml:{line}: no searched turn says 'tractor'"]
     )
+
+
+TURNED = "you pay \\u202e001\\u202c dollars, \\u2067shalom\\u2069 \\u05e9\\u05dc\\u05d5\\u05dd"
+TURNING = {chr(each) for each in (0x202E, 0x202C, 0x2067, 0x2069)}
+
+
+@pytest.mark.parametrize("severity", ["hard", "soft"])
+def test_what_turns_reading_round_reaches_the_trace_alone(shop: Shop, severity: str) -> None:
+    turned = TURNED.encode().decode("unicode_escape")
+    shop.write("own.py", f"def own(message):\n    return '{TURNED}'\n")
+    quoted = {"regex": {"pattern": "you pay [^,]+ dollars"}}
+    shop.suite(
+        agents={"own": {"use": "python:own.py:own"}},
+        rubrics=[
+            rubric("turned", keyword=None, severity=severity, **{"not": quoted}),
+            rubric("never", "never said", severity=severity),
+            rubric("spoke", "dollars"),
+        ],
+    )
+
+    text = shop.run("-v").stdout.str()
+
+    assert not TURNING & set(text)
+    assert f">>{TURNED.partition(',')[0]}<<" in text  # the quote is found where it stands
+    assert "\u05e9\u05dc\u05d5\u05dd" in text
+    [said] = {each["text"] for each in shop.traces()[0] if each.get("speaker") == "agent"}
+    assert said == turned
+
+
+def test_an_expectation_that_fails_turns_no_line_round(shop: Shop) -> None:
+    shop.suite()
+    shop.write("clerk.yaml", f'otherwise: ["{TURNED}"]\n')
+    shop.write(
+        "test_it.py",
+        """
+        from pytest_dialeval import dialogue_case
+
+        @dialogue_case("shop.dialeval.yaml")
+        def test_it(dialogue):
+            dialogue.expect.keyword(any=["tractor"])
+        """,
+    )
+
+    text = shop.run("test_it.py").stdout.str()
+
+    assert not TURNING & set(text)
+    assert TURNED.partition(",")[0] in text
