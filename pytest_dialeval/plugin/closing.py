@@ -32,6 +32,7 @@ class Closing:
         self.trouble: list[str] = []  # shown in red
         self.incomplete = False  # a worker was lost, and with it reports
         self.directory: RunDirectory | None = None
+        self.ran = False  # the run loop came to its end
         self._interrupted: int | None = None
         self._session: pytest.Session | None = None
 
@@ -40,6 +41,7 @@ class Closing:
         """Round the run loop: a second Ctrl-C keeps pytest from noting the first."""
         try:
             yield
+            self.ran = True
         except (KeyboardInterrupt, pytest.exit.Exception) as error:
             stated = getattr(error, "returncode", None)
             self._interrupted = int(pytest.ExitCode.INTERRUPTED if stated is None else stated)

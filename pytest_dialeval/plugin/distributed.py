@@ -85,12 +85,15 @@ class ControllerHooks:
         self._name_lost(plan.sources)
 
     def _nothing_began(self) -> bool:
-        """Whether dialogue items reported and none got so far as its verdict.
+        """Whether dialogue items were there to run and none got so far as its verdict.
 
         Their gates are still to be said: an empty ledger stands for what never was.
         """
         option, reported = self.config.getoption, self.closing.reported
-        if option("setupplan", False) or option("setuponly", False) or not reported.seen:
+        planned = self.closing.ran and any(self.path.glob("plan.*.json"))
+        if option("setupplan", False) or option("setuponly", False):
+            return False
+        if not reported.seen and not planned:
             return False
         if not reported.asked:
             from pytest_dialeval.runs.ledger import LedgerWriter
