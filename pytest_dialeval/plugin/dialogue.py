@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dialeval.errors import NotMeasured
+from pytest_dialeval.errors import NotMeasured, SpecError
 from pytest_dialeval.grading.grade import CompiledRubric, Dialogue, grade, grade_by_rule
-from pytest_dialeval.matching.compiling import SpecError, compile_spec, spec_of
+from pytest_dialeval.matching.compiling import compile_spec, spec_of
 from pytest_dialeval.plugin.failure import turn_lines
 from pytest_dialeval.records.rubric import Rubric
 from pytest_dialeval.records.task import MatcherSpec, Task
