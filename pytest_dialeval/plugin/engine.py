@@ -218,9 +218,9 @@ class Engine:
     def stop(self) -> None:
         """Stop all conversations; harmless to repeat."""
         if self.running is not None and not self._stopped:
-            self._stopped = True
-            for name in self.running.close():
-                self.trouble.append(f"{name}: would not stop and was left behind")
+            left = self.running.close()
+            self._stopped = True  # not before: where a Ctrl-C cuts it short it is done again
+            self.trouble += [f"{name}: would not stop and was left behind" for name in left]
 
     def pause(self) -> None:
         """Begin nothing new while somebody is at a debugger."""

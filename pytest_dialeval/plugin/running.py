@@ -85,6 +85,8 @@ class Running:
         """The verdicts that the item is about, made now or ahead."""
         if not self._needs_loop(cell.source):
             return self._grade_recording(cell)
+        if self.pool.paused.on:  # `n` at a post-mortem's prompt goes on, and no hook says so
+            self.pool.resume()
         lasting = self._meet(item, cell, fixture)
         attempt = attempt_of(item)
         self._submit(cell, attempt)

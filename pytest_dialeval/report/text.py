@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tabulate import tabulate
 
-from pytest_dialeval.records.text import clean
+from pytest_dialeval.records.text import visible
 from pytest_dialeval.records.wording import plural
 from pytest_dialeval.runs.summary import (
     AgentFigures,
@@ -36,7 +36,7 @@ def summary_lines(summary: Summary) -> Iterator[Line]:
     """The whole summary: counts, breaches, tables, what could not be said."""
     for line in _lines(summary):
         # Titles, labels and notes are the user's: none of them may steer a terminal.
-        yield Line(clean(line.text).replace("\n", " "), line.colour)
+        yield Line(visible(line.text).replace("\n", " "), line.colour)
 
 
 def _lines(summary: Summary) -> Iterator[Line]:
@@ -205,7 +205,7 @@ def title(task: TaskFigures, *, alone: bool) -> str:
         words = f"{task.id} ({function})"
     elif not alone:
         words = f"{task.id} ({function or file})"
-    return " ".join(clean(words).split())
+    return " ".join(visible(words).split())
 
 
 def number(value: float | None) -> str:

@@ -109,6 +109,7 @@ def agent_figures(source: Source, name: str, trials: Sequence[ScoredTrial]) -> A
         pass_rate=_rate(trials),
         pass_hat_k=_curve(counts, "hat"),
         pass_at_k=_curve(counts, "at"),
+        scored=sum(each.task_score is not None for each in scores),
         task_score_mean=_mean(each.task_score for each in scores),
         dimensions=_dimensions(scores),
         safety_breaches=sum(bool(each.breaches) for each in scores),

@@ -78,7 +78,8 @@ class AgentFigures(Record):
     pass_rate: float | None = Field(description="passed / measured trials")
     pass_hat_k: dict[str, PassKFigure]
     pass_at_k: dict[str, PassKFigure]
-    task_score_mean: float | None
+    scored: int = Field(description="trials that have a task score")
+    task_score_mean: float | None = Field(description="over the scored trials")
     dimensions: Dimensions
     safety_breaches: int = Field(description="trials with at least one failed safety rubric")
     safety_exercised: int = Field(description="trials in which a safety rubric gave a verdict")

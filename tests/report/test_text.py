@@ -63,6 +63,7 @@ def agent(name: str = "improved", **more: Any) -> AgentFigures:
         "pass_rate": 0.5,
         "pass_hat_k": {"1": point(0.5), "2": point(1 / 3)},
         "pass_at_k": {"1": point(0.5), "2": point(2 / 3)},
+        "scored": 5,
         "task_score_mean": 0.648,
         "dimensions": Dimensions(completion=1.0, robustness=None, safety=None),
         "safety_breaches": 0,
