@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -84,7 +85,18 @@ class Engine:
 
     def read(self, path: Path, offers: Offers) -> Suite:
         """Load and check a suite file."""
-        return load_suite(path, rootdir=self._border(), matchers=offers.matchers)
+        return load_suite(
+            path,
+            rootdir=self._border(),
+            matchers=offers.matchers,
+            user_model=self._user_model,
+        )
+
+    @cached_property
+    def _user_model(self) -> bool:
+        """Whether a model plays users where suites do not say."""
+        user = self.settings.models().get("user")
+        return user is not None and user.spec is not None
 
     def _border(self) -> Path:
         """Includes stay inside rootdir; without an ini file inside the larger of it and the cwd."""

@@ -116,11 +116,11 @@ def agent_figures(source: Source, name: str, trials: Sequence[ScoredTrial]) -> A
         safety_exercised=sum(each.safety_exercised for each in scores),
         personas=[_persona(found) for found in by_persona.values()],
         rubrics=_rubrics(trials),
-        simulator=_simulator(trials),
+        simulator=_simulator(trials, source.models.get(name, {}).get("user")),
     )
 
 
-def _simulator(trials: Sequence[ScoredTrial]) -> SimulatorFigures | None:
+def _simulator(trials: Sequence[ScoredTrial], model: str | None) -> SimulatorFigures | None:
     """The counts of all conversations in sum; None where no model played the user."""
     told = [found.fidelity for each in trials if (found := each.facts.conversation)]
     counts = Counter[str]()
@@ -130,7 +130,7 @@ def _simulator(trials: Sequence[ScoredTrial]) -> SimulatorFigures | None:
         return None
     reasons = {name: count for name, count in sorted(counts.items()) if name not in COUNTS}
     return SimulatorFigures(
-        model=None,
+        model=model,
         lines=counts[LINES],
         asked_again=counts[ASKED_AGAIN],
         template=counts[TEMPLATE],

@@ -92,7 +92,11 @@ def server() -> Iterator[Server]:
 
 
 def suite(row: Row, base: str) -> str:
-    script = "{states: {start: {goal: ask about the order, next: [{to: start}]}}}"
+    # Nobody says goodbye: the limit of rounds ends each conversation after its six turns.
+    script = (
+        "{states: {start: {goal: ask about the order, next: ["
+        "{to: bye, when: {keyword: {any: [goodbye]}}}, {to: start}]}, bye: {say: [bye], end: true}}}"
+    )
     rules = RULES if row.items == 6 else ()
     return "\n".join(
         [
