@@ -13,6 +13,7 @@ DialevalError
 ├── NotMeasured         what was asked cannot be known: unmeasured, never a failure
 │   └── CassetteMiss    a call that no cassette holds, where none may be made
 ├── BudgetProblem       a budget that cannot be read, or cannot be kept
+├── ModelProblem        a model that is written wrongly
 └── RunError            a run on disk that cannot be written or read
 """
 
@@ -97,6 +98,10 @@ class CassetteMiss(NotMeasured):
 
 class BudgetProblem(DialevalError):
     """A budget that cannot be read, or that cannot be kept as an amount in it is unknown."""
+
+
+class ModelProblem(DialevalError):
+    """A model that is written wrongly; the text says what is allowed and what to do."""
 
 
 class RunError(DialevalError):

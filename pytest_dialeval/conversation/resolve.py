@@ -20,10 +20,10 @@ from pytest_dialeval.conversation.replay import ReplayAgent
 from pytest_dialeval.conversation.scripted import scripted
 from pytest_dialeval.conversation.tool import Tool, tool_of
 from pytest_dialeval.conversation.web import Web
-from pytest_dialeval.errors import DialevalError, HarnessFault
+from pytest_dialeval.errors import DialevalError, HarnessFault, ModelProblem
 from pytest_dialeval.matching.matcher import Matcher
 from pytest_dialeval.models.chat import Chat
-from pytest_dialeval.models.specs import SpecProblem, parse_spec
+from pytest_dialeval.models.specs import parse_spec
 from pytest_dialeval.records.model import ENDPOINT_NAMES, ModelSpec
 from pytest_dialeval.records.suite import AgentSpec
 from pytest_dialeval.records.wording import closest, meaning
@@ -36,7 +36,10 @@ _KINDS = (
     *("scripted", "python:module:object", "python:file.py:object", "command:...", "replay"),
     *("openai:MODEL", "https://HOST/PATH"),
 )
-_OF_MODEL = ("base_url", "api_key_env", "temperature", "seed", "max_tokens")
+_OF_MODEL = (
+    *("base_url", "api_key_env", "temperature", "seed", "max_tokens"),
+    *("requests_per_minute", "tokens_per_minute"),
+)
 
 
 def agent_factory(
@@ -69,7 +72,7 @@ def model_of(spec: AgentSpec) -> ModelSpec | None:
     given = {key: spec.options[key] for key in _OF_MODEL if key in spec.options}
     try:
         return parse_spec("agent", {"model": spec.use, **given})
-    except SpecProblem as error:
+    except ModelProblem as error:
         raise HarnessFault(str(error).removeprefix("agent: ")) from None
 
 
@@ -146,7 +149,7 @@ class _Declared:
         options = self._spec.options
         prompt = cast("str | None", options.get("prompt"))
         role = Role(model, self._tools(), "prompt" in options, prompt)
-        return chat_agents(role, self._chat, self._spec.name)
+        return self._limited(chat_agents(role, self._chat, self._spec.name))
 
     def _tools(self) -> dict[str, Tool]:
         tools: dict[str, Tool] = {}

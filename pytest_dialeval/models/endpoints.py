@@ -135,13 +135,13 @@ def base_url_of(spec: ModelSpec, environment: Mapping[str, str]) -> tuple[str, s
 def address_of(spec: ModelSpec, environment: Mapping[str, str]) -> Address:
     """Where its calls go; ProviderFault where a key is needed and there is none."""
     if problem := missing_key(spec, environment):
-        raise ProviderFault(problem, transient=False)
+        raise ProviderFault(problem, transient=False, tries=0)
     name = spec.api_key_env or ENDPOINTS[spec.endpoint].key_env
     base_url, _ = base_url_of(spec, environment)
     key = environment.get(name, "").strip()
     if not all("!" <= each <= "~" for each in key):
         text = f"{spec.role}: {name} holds characters that no key has"
-        raise ProviderFault(text, transient=False)
+        raise ProviderFault(text, transient=False, tries=0)
     return Address(base_url, key, name)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, get_args
 from urllib.parse import urlsplit
 
-from pytest_dialeval.errors import DialevalError
+from pytest_dialeval.errors import ModelProblem
 from pytest_dialeval.models.endpoints import ENDPOINTS, PYTHON, base_url_of
 from pytest_dialeval.records.model import ModelSpec, Role
 from pytest_dialeval.suites.wording import unknown
@@ -23,10 +23,6 @@ _COUNTS = frozenset({"max_tokens", *_LIMITS})
 _FORMS = "openai:NAME, openai:NAME@BASE_URL, or python:file.py:object:NAME"
 
 
-class SpecProblem(DialevalError):
-    """A model that is written wrongly; the text says what is allowed and what to do."""
-
-
 @dataclass(frozen=True, slots=True)
 class ResolvedSpec:
     """The model of a role; `sources` says for each value that was given who gave it."""
@@ -36,7 +32,7 @@ class ResolvedSpec:
 
 
 def parse_spec(role: str, written: object) -> ModelSpec:
-    """A spec as text or as mapping; SpecProblem says what is wrong with it."""
+    """A spec as text or as mapping; ModelProblem says what is wrong with it."""
     values = _values(_role(role), written)
     return _spec(_role(role), values)
 
@@ -78,8 +74,8 @@ def _resolved(
             continue
         try:
             new = _values(role, written)
-        except SpecProblem as error:
-            raise SpecProblem(f"{source}: {error}") from None
+        except ModelProblem as error:
+            raise ModelProblem(f"{source}: {error}") from None
         if "model" in new:
             for key in (*_IDENTITY, *_LIMITS):
                 values.pop(key, None)
@@ -108,7 +104,7 @@ def _role(written: str) -> Role:
     for role in ROLES:
         if role == written:
             return role
-    raise SpecProblem(unknown("role", written, ROLES))
+    raise ModelProblem(unknown("role", written, ROLES))
 
 
 def _by_role(models: Mapping[str, object]) -> dict[Role, object]:
@@ -129,7 +125,7 @@ def _of_options(options: Iterable[str], source: str) -> dict[Role, object]:
     for option in filter(str.strip, options):
         role, equals, text = option.strip().partition("=")
         if not equals or not text.strip():
-            raise SpecProblem(f"{source}: {option!r} is not ROLE=SPEC, e.g. judge=openai:NAME")
+            raise ModelProblem(f"{source}: {option!r} is not ROLE=SPEC, e.g. judge=openai:NAME")
         found[_role(role.strip())] = _off(text.strip())
     return found
 
@@ -144,7 +140,7 @@ def _values(role: Role, written: object) -> dict[str, Any]:
         return _of_text(role, written)
     if isinstance(written, Mapping):
         return _of_mapping(role, written)
-    raise SpecProblem(f"{role}: a model is {_FORMS}, or a mapping, not {written!r}")
+    raise ModelProblem(f"{role}: a model is {_FORMS}, or a mapping, not {written!r}")
 
 
 def _of_text(role: Role, written: str) -> dict[str, Any]:
@@ -153,15 +149,15 @@ def _of_text(role: Role, written: str) -> dict[str, Any]:
         return _of_python(role, text)
     found = re.match(r"([\w.-]+)([:/])(.+)", text)
     if found is None:
-        raise SpecProblem(f"{role}: {written!r} is no model; write {_FORMS}")
+        raise ModelProblem(f"{role}: {written!r} is no model; write {_FORMS}")
     name, separator, rest = found.groups()
     if name not in ENDPOINTS:
         hint = f"; any server that speaks OpenAI's protocol is openai:{rest}@BASE_URL"
         wrong = unknown("endpoint", name, [*ENDPOINTS, "python"])
-        raise SpecProblem(f"{role}: {text!r}: {wrong}{hint}")
+        raise ModelProblem(f"{role}: {text!r}: {wrong}{hint}")
     model, at, base_url = rest.partition("@http")
     if not model.strip():
-        raise SpecProblem(f"{role}: {written!r} names no model; write {name}{separator}NAME")
+        raise ModelProblem(f"{role}: {written!r} names no model; write {name}{separator}NAME")
     values = {"endpoint": name, "model": model.strip()}
     return values | ({"base_url": _check_url(role, f"http{base_url}", "base_url")} if at else {})
 
@@ -170,7 +166,7 @@ def _of_python(role: Role, text: str) -> dict[str, Any]:
     """`python:file.py:object:NAME`; the name may hold colons and may be missing."""
     found = re.fullmatch(r"(python:[^:]+:[\w.]+)(?::(.+))?", text)
     if found is None:
-        raise SpecProblem(f"{role}: {text!r} names no object; write python:file.py:object:NAME")
+        raise ModelProblem(f"{role}: {text!r} names no object; write python:file.py:object:NAME")
     return {"endpoint": found[1], "model": found[2] or ""}
 
 
@@ -178,9 +174,9 @@ def _of_mapping(role: Role, written: Mapping[Any, Any]) -> dict[str, Any]:
     values = {str(key): value for key, value in written.items()}
     if "api_key" in values:
         text = "a key does not belong in a file; name its environment variable: api_key_env"
-        raise SpecProblem(f"{role}: {text}")
+        raise ModelProblem(f"{role}: {text}")
     for key in values.keys() - KEYS:
-        raise SpecProblem(f"{role}: {unknown('key', key, KEYS)}")
+        raise ModelProblem(f"{role}: {unknown('key', key, KEYS)}")
     for key, value in values.items():
         _check(role, key, value)
     if "endpoint" not in values:
@@ -188,7 +184,7 @@ def _of_mapping(role: Role, written: Mapping[Any, Any]) -> dict[str, Any]:
         return (_of_text(role, model) if model is not None else {}) | values
     endpoint = values["endpoint"]
     if endpoint not in ENDPOINTS and not re.fullmatch(r"python:[^:]+:[\w.]+", endpoint):
-        raise SpecProblem(f"{role}: {unknown('endpoint', endpoint, [*ENDPOINTS, 'python'])}")
+        raise ModelProblem(f"{role}: {unknown('endpoint', endpoint, [*ENDPOINTS, 'python'])}")
     return {"model": "", **values}
 
 
@@ -199,20 +195,20 @@ def _check(role: Role, key: str, value: object) -> None:
         return
     if key in _COUNTS:
         if not (isinstance(value, int) and number and value > 0):
-            raise SpecProblem(f"{wrong}a whole number above 0, not {value!r}")
+            raise ModelProblem(f"{wrong}a whole number above 0, not {value!r}")
     elif key == "seed":
         if not (isinstance(value, int) and number):
-            raise SpecProblem(f"{wrong}a whole number, not {value!r}")
+            raise ModelProblem(f"{wrong}a whole number, not {value!r}")
     elif key == "temperature":
         if not (number and 0 <= value <= 2):  # type: ignore[operator]
-            raise SpecProblem(f"{wrong}a number from 0 to 2, not {value!r}")
+            raise ModelProblem(f"{wrong}a number from 0 to 2, not {value!r}")
     elif not isinstance(value, str) or not value.strip():
-        raise SpecProblem(f"{wrong}text, not {value!r}")
+        raise ModelProblem(f"{wrong}text, not {value!r}")
     elif key == "base_url":
         _check_url(role, value, key)
     elif key == "api_key_env" and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value):
         # What stands there is likely the key itself, so it is not repeated.
-        raise SpecProblem(f"{wrong}the name of an environment variable, e.g. OPENAI_API_KEY")
+        raise ModelProblem(f"{wrong}the name of an environment variable, e.g. OPENAI_API_KEY")
 
 
 def _check_url(role: Role, written: str, source: str) -> str:
@@ -224,19 +220,19 @@ def _check_url(role: Role, written: str, source: str) -> str:
         whole = False
     if not whole:
         example = "http://localhost:8000/v1"
-        raise SpecProblem(f"{role}: {source} must be a URL such as {example}, not {text!r}")
+        raise ModelProblem(f"{role}: {source} must be a URL such as {example}, not {text!r}")
     if "@" in parts.netloc or parts.query or parts.fragment:
         what = "user, password, query or fragment"
-        raise SpecProblem(f"{role}: {source} must hold no {what}; keys go into api_key_env")
+        raise ModelProblem(f"{role}: {source} must hold no {what}; keys go into api_key_env")
     return text.rstrip("/").removesuffix("/chat/completions")
 
 
 def _spec(role: Role, values: Mapping[str, Any]) -> ModelSpec:
     if not values.get("endpoint"):
-        raise SpecProblem(f"{role}: no model is named; write {_FORMS} as model")
+        raise ModelProblem(f"{role}: no model is named; write {_FORMS} as model")
     if not values["endpoint"].startswith(PYTHON):
         if not values.get("model"):
-            raise SpecProblem(f"{role}: model must be text: a model of {values['endpoint']}")
+            raise ModelProblem(f"{role}: model must be text: a model of {values['endpoint']}")
     if role in _COLD:
         values = {"temperature": 0.0, **values}
     return ModelSpec(role=role, **values)

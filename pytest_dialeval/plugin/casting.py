@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 def cast_of(engine: Engine, suite: Suite) -> dict[Role, ModelSpec]:
     """The model of each role that has one; SuiteError names what is wrong."""
-    from pytest_dialeval.models.specs import SpecProblem
+    from pytest_dialeval.errors import ModelProblem
 
     try:
         found = engine.settings.models(suite.models)
-    except SpecProblem as error:
+    except ModelProblem as error:
         raise SuiteError([Problem(engine.relative(Path(suite.path)), 1, str(error))]) from None
     return {role: each.spec for role, each in found.items() if each.spec is not None}
 

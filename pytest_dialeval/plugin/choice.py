@@ -10,10 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pytest_dialeval.plugin.options import Setting
+    from pytest_dialeval.records.model import ModelSpec
     from pytest_dialeval.records.suite import AgentSpec, Suite
 
 FIXTURE = "fixture"  # the agent's name, and its `use`, where a fixture brings it
 HOOK = "hook"  # its `use` where pytest_dialeval_agents does
+MODEL = "model"  # the agent's name where the role's model is all there is
+_OF_MODEL = (
+    *("base_url", "api_key_env", "temperature", "seed", "max_tokens"),
+    *("requests_per_minute", "tokens_per_minute"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +67,12 @@ def choose_agents(
     *,
     has_fixture: bool,
     rootdir: str,
+    model: ModelSpec | None = None,
 ) -> Chosen:
-    """Agents of one suite with personas; empty `specs` where the option names others only."""
+    """Agents of one suite with personas; empty `specs` where the option names others only.
+
+    `model` plays the agent where nobody brings one.
+    """
     from pytest_dialeval.records.suite import AgentSpec
 
     wanted = wanted.over(suite)
@@ -70,13 +80,24 @@ def choose_agents(
     if not declared and not wanted.specs:
         if has_fixture:
             declared = {FIXTURE: AgentSpec(FIXTURE, FIXTURE)}
-        else:
+        elif offered:
             declared = {each: AgentSpec(each, HOOK) for each in offered}
+        elif model is not None:
+            declared = {MODEL: _played_by(model)}
     for name, use in (wanted.specs or {}).items():
         declared[name] = AgentSpec(name, use, folder=rootdir)
     names = wanted.names or suite.run or tuple(declared)
     specs = tuple(declared[each] for each in names if each in declared)
     return Chosen(specs, show=len(declared) > 1, declared=tuple(declared))
+
+
+def _played_by(model: ModelSpec) -> AgentSpec:
+    from pytest_dialeval.records.suite import AgentSpec
+
+    given = {key: getattr(model, key) for key in _OF_MODEL}
+    options = {key: value for key, value in given.items() if value is not None}
+    use = f"{model.endpoint}:{model.model}"
+    return AgentSpec(MODEL, use, options=options, concurrency=model.concurrency)
 
 
 def definition(spec: AgentSpec, anchor: str, rootdir: str) -> str:

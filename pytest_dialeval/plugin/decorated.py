@@ -10,6 +10,7 @@ import pytest
 
 from pytest_dialeval.errors import DialevalError, NotMeasured
 from pytest_dialeval.plugin import outcomes
+from pytest_dialeval.plugin.casting import cast_of
 from pytest_dialeval.plugin.choice import Wanted, choose_agents
 from pytest_dialeval.plugin.collection import CELL, Cell, marks
 from pytest_dialeval.plugin.fixture_agent import NAME, fixture_anchor
@@ -78,6 +79,7 @@ def _source(engine: Engine, metafunc: pytest.Metafunc, case: DecoratedCase) -> L
         offers.agents,
         has_fixture=anchor is not None,
         rootdir=str(engine.config.invocation_params.dir),
+        model=cast_of(engine, suite).get("agent"),
     )
     if not chosen.declared:
         raise pytest.Collector.CollectError(

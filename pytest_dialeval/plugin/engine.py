@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 
 from pytest_dialeval.errors import RunError
-from pytest_dialeval.plugin.casting import unaffordable
+from pytest_dialeval.plugin.casting import cast_of, unaffordable
 from pytest_dialeval.plugin.choice import Wanted, choose_agents
 from pytest_dialeval.plugin.collection import CELL
 from pytest_dialeval.plugin.fixture_agent import fixture_anchor
@@ -118,11 +118,13 @@ class Engine:
             offers.agents,
             has_fixture=anchor is not None,
             rootdir=str(self.config.invocation_params.dir),
+            model=cast_of(self, suite).get("agent"),
         )
         if not chosen.declared:
             raise pytest.Collector.CollectError(
                 f"{name}:1: no agent to talk to; declare `agents:`, write a `dialeval_agent` "
-                "fixture or a pytest_dialeval_agents hook, or give --dialeval-agent NAME=SPEC"
+                "fixture or a pytest_dialeval_agents hook, or give --dialeval-agent NAME=SPEC "
+                "(openai:MODEL, python:file.py:object, ...)"
             )
         if not chosen.specs:
             self._passed_over[name] = chosen.declared

@@ -58,11 +58,12 @@ def agent(text: str) -> str:
 
 def model(text: str) -> str:
     """`ROLE=SPEC`, kept as text: it is resolved with what suites say."""
-    from pytest_dialeval.models.specs import SpecProblem, resolve_specs
+    from pytest_dialeval.errors import ModelProblem
+    from pytest_dialeval.models.specs import resolve_specs
 
     try:
         resolve_specs(options=[text])
-    except SpecProblem as error:
+    except ModelProblem as error:
         raise argparse.ArgumentTypeError(str(error).removeprefix("--dialeval-model: ")) from None
     return text
 
@@ -228,7 +229,7 @@ class Settings:
         return self._below.get(name) or Setting(default, "default")
 
     def models(self, suite: Mapping[str, object] | None = None) -> dict[Role, ResolvedSpec]:
-        """Who plays which role, with what a suite says; SpecProblem names a mistake."""
+        """Who plays which role, with what a suite says; ModelProblem names a mistake."""
         from pytest_dialeval.models.specs import resolve_specs
 
         given, below = self._above.get("model"), self._below.get("model")
@@ -243,11 +244,11 @@ class Settings:
                 raise pytest.UsageError(f"[tool.dialeval.{name}] must be a table, not {table!r}")
         by_environment = any(each.startswith("DIALEVAL_MODEL") for each in os.environ)
         if self.tables["models"] or by_environment:
-            from pytest_dialeval.models.specs import SpecProblem
+            from pytest_dialeval.errors import ModelProblem
 
             try:
                 self.models()
-            except SpecProblem as error:
+            except ModelProblem as error:
                 raise pytest.UsageError(str(error)) from None
         if self.tables["prices"]:
             from pytest_dialeval.errors import BudgetProblem

@@ -90,6 +90,9 @@ class ModelAgentForm(AgentForm):
     api_key_env: Variable | None = Field(
         None, description="name of the environment variable that holds the key"
     )
+    concurrency: Whole | None = Field(None, description="conversations at once")
+    requests_per_minute: Whole | None = Field(None, description="what the endpoint allows")
+    tokens_per_minute: Whole | None = Field(None, description="what the endpoint allows")
 
 
 History = Literal["all", "last"]

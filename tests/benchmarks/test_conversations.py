@@ -95,7 +95,8 @@ def suite(row: Row, base: str) -> str:
     # Nobody says goodbye: the limit of rounds ends each conversation after its six turns.
     script = (
         "{states: {start: {goal: ask about the order, next: ["
-        "{to: bye, when: {keyword: {any: [goodbye]}}}, {to: start}]}, bye: {say: [bye], end: true}}}"
+        "{to: bye, when: {keyword: {any: [goodbye]}}}, {to: start}]}, "
+        "bye: {say: [bye], end: true}}}"
     )
     rules = RULES if row.items == 6 else ()
     return "\n".join(

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_dialeval.models.specs import SpecProblem, parse_spec, resolve_specs
+from pytest_dialeval.errors import ModelProblem
+from pytest_dialeval.models.specs import parse_spec, resolve_specs
 from pytest_dialeval.records.model import ModelSpec
 
 SERVER = "http://127.0.0.1:8080/v1"
@@ -123,13 +124,13 @@ FORMS = "openai:NAME, openai:NAME@BASE_URL, or python:file.py:object:NAME"
     ],
 )
 def test_what_is_wrong_is_said(written: object, text: str) -> None:
-    with pytest.raises(SpecProblem) as caught:
+    with pytest.raises(ModelProblem) as caught:
         parse_spec("judge", written)
     assert str(caught.value) == text
 
 
 def test_an_unknown_role() -> None:
-    with pytest.raises(SpecProblem, match=r"unknown role 'juge'; did you mean 'judge'\?"):
+    with pytest.raises(ModelProblem, match=r"unknown role 'juge'; did you mean 'judge'\?"):
         parse_spec("juge", "openai:m")
 
 
@@ -137,7 +138,7 @@ def test_an_unknown_role() -> None:
 def test_anything_else_is_a_problem_and_no_traceback(written: object) -> None:
     try:
         assert parse_spec("agent", written).model
-    except SpecProblem as error:
+    except ModelProblem as error:
         assert str(error).startswith("agent: ")
 
 
@@ -229,6 +230,6 @@ def test_an_endpoints_own_variable_gives_its_base_url() -> None:
     ],
 )
 def test_problems_name_their_source(given: dict[str, Any], text: str) -> None:
-    with pytest.raises(SpecProblem) as caught:
+    with pytest.raises(ModelProblem) as caught:
         resolve_specs(**given)
     assert text in str(caught.value)
