@@ -33,6 +33,12 @@ _WORDS = (
     rf"(?:[\s-](?:{_SCALES})(?![a-z])(?:,?\s(?:and\s)?{_ELEMENT})?){{0,6}}"
 )
 
+# 成 that begins a word (三成员, 一成不变), and the 八成 and 九成 that mean "probably".
+_NO_TENTHS = (
+    "[员为立功果本都人年长分语品绩交份型套熟双千百群天就效因败见心器婚药全服仁名师团行章家色形]|不变"
+    "|(?<=[八九]成)[是会要没在得能可应]"
+)
+
 # In order of precedence where two begin at the same place.
 FIGURE = re.compile(
     # Most places can be passed by at a glance.
@@ -60,6 +66,10 @@ FIGURE = re.compile(
             rf"|{_HOUR}点(?:半|一刻|三刻|[整钟]|{_HOUR}分(?![钟之]))",
             "code": r"\+?\d++(?:-\d++){2,}|\(\d{3}\)\s?\d{3}-\d{4}|(?<!\d)0\d{2,3}-\d{7,8}(?!\d)"
             r"|(?<![\d.])\d++(?:\.\d++){2,}",
+            # ½ is 1⁄2 here; what stands before its numerator is told by the original.
+            "vulgar": r"(?:\d[\d,]{0,15} )?\d[\d,]{0,15}\u2044\d{1,4}",
+            "tenths": rf"(?<![\d{_H}{_U}.])(?:\d{{1,2}}(?:\.\d)?|[一二两三四五六七八九十])成"
+            rf"(?!{_NO_TENTHS})(?:[一二三四五六七八九半](?![{_U}个名位人天年月点分]))?",
             "share": rf"[百千]分之(?:{NUMBER}|{_HAN}(?:点[{_H}]{{1,10}})?|百)"
             rf"|(?:\d{{1,6}}|{_HAN})分之(?:\d{{1,6}}|{_HAN})",
             "mixed": rf"{NUMBER}[{_U}]{{1,3}}"
@@ -75,9 +85,13 @@ FIGURE = re.compile(
 # Without one of these there is nothing to read.
 WORTH_READING = re.compile(rf"\d|[{_H}十拾]|(?:{_ONES}|{_SCALES})")
 
+# 两年半, two and a half: the half belongs to the number; 两年半价 and 两个半年 are other words.
+HALF = re.compile(
+    "(?:个(?!半年)|年|天|周|倍|斤|块|米|公里|小时)半(?![价数途夜路载导推])| and a half(?![a-z])"
+)
 # A number that does not show its own digits.
 IN_WORDS = re.compile(
-    rf"[{_H}{_U}]|\d[\s-]?[kmbht]|(?<![a-z])(?:{_ONES}|an?[\s-](?:{_SCALES}))(?![a-z])"
+    rf"[{_H}{_U}成\u2044]|\d[\s-]?[kmbht]|(?<![a-z])(?:{_ONES}|an?[\s-](?:{_SCALES}))(?![a-z])"
 )
 
 SCALE = re.compile(rf"[\s-]?({_SCALES})(?![a-z])|(?:k|m|mn|bn|b)(?![a-z])")

@@ -12,7 +12,13 @@ from typing import Literal
 from pytest_dialeval.matching import figure_patterns as patterns
 from pytest_dialeval.matching.dates import Date, read_date, read_time
 from pytest_dialeval.matching.normal import Normal, normal
-from pytest_dialeval.matching.quantities import Quantity, read_digits, read_spoken
+from pytest_dialeval.matching.quantities import (
+    Quantity,
+    read_digits,
+    read_spoken,
+    read_tenths,
+    read_vulgar,
+)
 
 Kind = Literal["number", "date", "time", "code"]
 _DATES = ("ymd", "zh_date", "mdy", "month_first", "day_first")
@@ -86,6 +92,10 @@ def _read_match(place: Normal, match: re.Match[str]) -> tuple[Figure | None, int
         return Figure("date", date, start, end), end
     if form in _TIMES and (time := read_time(written)) is not None:
         return Figure("time", time, start, end), end
+    if form == "vulgar":
+        return _number(place, start, read_vulgar(place, start, end), spoken=False)
+    if form == "tenths":
+        return _number(place, start, read_tenths(written, start, end), spoken=True)
     if form in ("share", "han", "words"):
         return _number(place, start, read_spoken(place.text, form, match), spoken=True)
     if form not in ("number", "mixed"):
@@ -104,10 +114,14 @@ def _number(
     end, unit = read.end, ""
     if isinstance(read.value, str):
         return Figure("code", read.value, start, end), end
+    value = read.value
+    if value == int(value) and (half := patterns.HALF.match(place.text, end)):
+        end = half.end()
+        value += Decimal("0.5") if value >= 0 else Decimal("-0.5")
     if percent := patterns.PERCENT.match(place.text, end):
         end, unit = percent.end(), "%"
     label = _is_label(place, start, end)
-    figure = Figure("number", read.value, read.start, end, read.unit or unit, spoken, label)
+    figure = Figure("number", value, read.start, end, read.unit or unit, spoken, label)
     return figure, end
 
 

@@ -53,11 +53,13 @@ class Grounds:
         whole = normal(text).text
         rest = list(whole)
         for each in figures(text):
-            if each.label:  # "2. the price" is no ground for saying 2
+            written = whole[each.start : each.end]
+            # "2. the price" is no ground for saying 2, nor is 1½, which is 11⁄2 here, for 11.
+            if each.label or "\u2044" in written:
                 rest[each.start : each.end] = " " * (each.end - each.start)
-            else:
+            if not each.label:
                 self._add(each)
-                self.written[whole[each.start : each.end]] = None
+                self.written[written] = None
         self._add_digits("".join(rest))
 
     def add_figures(self, found: Iterable[Figure]) -> None:

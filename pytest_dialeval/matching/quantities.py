@@ -108,6 +108,44 @@ def _scale(text: str, start: int, end: int) -> tuple[int, int]:
     return 1, end
 
 
+def read_vulgar(place: Normal, start: int, end: int) -> Quantity:
+    """½, 1½, 2 ¾: the fraction and the whole number before it."""
+    text = place.text
+    if _is_in_name(text, start, end):
+        return Quantity(None, start, end)
+    line = text.index("\u2044", start, end)
+    top = _numerator(place, start, line)
+    by = Decimal(text[line + 1 : end])
+    if not by:
+        return Quantity(None, start, end)
+    whole = text[start:top].replace(",", "").strip()
+    value = Decimal(whole or 0) + Decimal(text[top:line].replace(",", "")) / by
+    first = _signed(text, start)
+    return Quantity(value if first == start else -value, first, end)
+
+
+def _numerator(place: Normal, start: int, line: int) -> int:
+    """Where it begins: in 1½, which reads 11⁄2 here, it is what came from the same character."""
+    sign = place.span(line, line + 1)
+    top = line - 1
+    while top > start and place.text[top - 1] != " ":
+        one_char = place.span(line - 1, line) == sign
+        if one_char and place.span(top - 1, top) != sign:
+            break
+        top -= 1
+    return top
+
+
+def read_tenths(written: str, start: int, end: int) -> Quantity:
+    """三成 is 30 %, 三成五 35 %."""
+    whole, _, more = written.partition("成")
+    tenths = _any_number(whole)
+    if tenths is None:
+        return Quantity(None, start, end)
+    rest = Decimal(5) if more == "半" else Decimal(CHINESE_DIGITS.get(more, 0))
+    return Quantity(tenths * 10 + rest, start, end, "%")
+
+
 def read_spoken(text: str, form: str, match: re.Match[str]) -> Quantity:
     """The number that is written in words there."""
     start, end = match.span()

@@ -65,7 +65,9 @@ class Closing:
             summary = self._summarise(directory, sources, notes)
             stopped = session.shouldfail or session.shouldstop or session.exitstatus not in (0, 1)
             stopped = stopped or self.incomplete or self.config.getoption("setuponly", False)
-            differing = self.reported.differing(directory, sources, complete=not stopped)
+            differing = self.reported.differing(
+                directory, sources, complete=not stopped, ran=self.ran
+            )
         except DialevalError as error:
             self.trouble.append(str(error))
             session.exitstatus = self._not_known(session)

@@ -133,6 +133,7 @@ def _settle_outcome(
     _point_at_rubric(item, report)
     kind = item.stash.get(KIND, None)
     if cell.kind == "body" and report.when == "call" and report.failed:
+        _show_what_turns(report.longrepr)
         lines = where_lines(item, cell, item.stash[GRADED][0])
         report.sections.append(("dialogue", "\n".join(each.strip() for each in lines if each)))
     if report.when == "call" and report.skipped and isinstance(report.longrepr, tuple):
@@ -147,6 +148,16 @@ def _settle_outcome(
             path, line, _ = item.reportinfo()
             report.outcome = "skipped"
             report.longrepr = (str(path), (line or 0) + 1, item.stash[TEXT])
+
+
+def _show_what_turns(longrepr: Any) -> None:
+    """Pytest's own account of a body's assertion quotes turns too."""
+    alone = getattr(longrepr, "reprtraceback", None), getattr(longrepr, "reprcrash", None)
+    for traceback, crash, *_ in getattr(longrepr, "chain", [alone]):  # --tb=native has no chain
+        for entry in getattr(traceback, "reprentries", ()):
+            entry.lines = [visible(each) for each in entry.lines]
+        if crash is not None:
+            crash.message = visible(crash.message)
 
 
 def _point_at_rubric(item: pytest.Item, report: Any) -> None:

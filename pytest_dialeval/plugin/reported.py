@@ -133,13 +133,16 @@ class Reported:
             yield f"{self.skipped} {noun} skipped by a mark or a fixture; figures count {as_are}"
 
     def differing(
-        self, directory: RunDirectory, sources: Sequence[Source], *, complete: bool
+        self, directory: RunDirectory, sources: Sequence[Source], *, complete: bool, ran: bool
     ) -> list[Differing]:
-        """Reports that the ledger contradicts; `complete`: every selected item was to report."""
+        """Reports that the ledger contradicts, and items that brought none.
+
+        `complete`: every selected item was to report; `ran`: the run loop came to its end.
+        """
         from pytest_dialeval.runs.record import read_facts
 
         facts = read_facts(directory)
-        found = list(self._never_came(sources, facts)) if complete else []
+        found = list(self._never_came(sources, facts)) if complete and ran else []
         for source in sources:
             rubrics = {each.id: each for each in source.rubrics}
             for trial, selected in source.selected.items():
@@ -161,12 +164,13 @@ class Reported:
         """Items that nobody reported and whose verdict nobody asked for, in one line."""
         from pytest_dialeval.records.wording import plural
 
+        came = self._said.keys() | self._set_aside
         missing = [
             f"{trial}, {rubric}"
             for source in sources
             for trial, asked in source.asked.items()
             for rubric in asked
-            if (trial, rubric) not in self._said.keys() | self._set_aside
+            if (trial, rubric) not in came
             and (trial not in facts or rubric not in facts[trial].verdicts)
         ]
         if missing:

@@ -39,6 +39,18 @@ def read(text: str) -> list[object]:
         ("twenty-five of a hundred", [25, 100]),
         ("someone, often, phone", []),
         (".5 and 3.", [Decimal("0.5"), 3]),
+        ("½ cup, 1½ h, 2 ¾, 1,000½", [*map(Decimal, ("0.5", "1.5", "2.75", "1000.5"))]),
+        ("⅓ and -½, 3\u20444, 2 1\u20442", [Decimal(1) / 3, *map(Decimal, ("-.5", ".75", "2.5"))]),
+        ("½% off, ½kg, x½, 1½–2", [Decimal("0.5"), Decimal("0.5"), Decimal("1.5"), 2]),
+        ("1\u20440", []),
+        ("三成，3成，三成五，两成半，十成", [30, 30, 35, 25, 100]),
+        ("首付二成左右，九成新，八成用户", [20, 90, 80]),
+        ("三成员，一成不变，八成是系统的问题，第三成功", [3, 1, 8, 3]),
+        ("二十三成", [23]),
+        ("两年半，一个半小时，3个半月，三天半", [*map(Decimal, ("2.5", "1.5", "3.5", "3.5"))]),
+        ("两年半价，两个半年，一年半载", [2, 2, 1]),
+        ("two and a half years, 2 and a half percent", [Decimal("2.5"), Decimal("2.5")]),
+        ("two and a halfpenny, 2.5 and a half", [2, Decimal("2.5")]),
         ("10⁴ ①", [10]),
         ("٣", [3]),
     ],
@@ -120,9 +132,10 @@ def test_figures_stand_apart_in_order(text: str) -> None:
         reached = each.end
 
 
-@pytest.mark.parametrize(
-    "unit", ["1", "一", "1,000", "1-", "one ", "a@", "百分之", "1万", "点", "#1."]
-)
+LONG = ["1", "一", "1,000", "1-", "one ", "a@", "百分之", "1万", "点", "#1."]
+
+
+@pytest.mark.parametrize("unit", [*LONG, "½", "1 ", "一成", "一个半"])
 def test_long_texts_take_linear_time(unit: str) -> None:
     start = time.process_time()
     figures(unit * (100_000 // len(unit)))

@@ -61,3 +61,11 @@ def test_numbers_are_compared_as_numbers() -> None:
 def test_a_scalar_is_a_list_of_one() -> None:
     assert score("keyword", "hello", "a: hello") == 1
     assert score("keyword", {"any": ("hello",)}, "a: hello") == 1
+
+
+def test_parts_are_found_however_they_are_written() -> None:
+    assert quotes(ask("keyword", ["30%"], view("a: 优惠三成"))) == ["三成"]
+    assert quotes(ask("keyword", ["三成"], view("a: take 30% off"))) == ["30%"]
+    assert quotes(ask("keyword", ["2.5年"], view("a: 保修2½年"))) == ["2½年"]
+    assert quotes(ask("keyword", ["1.5小时"], view("a: 一个半小时"))) == ["一个半小时"]
+    assert score("keyword", ["两年"], "a: 保修两年半") == 0

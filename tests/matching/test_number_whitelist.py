@@ -97,6 +97,12 @@ def test_where_nothing_is_allowed_that_is_said() -> None:
         ("1天到账", ["1"]),
         ("五个选项", ["五"]),
         ("$2", ["2"]),
+        ("优惠三成", ["三成"]),
+        ("3成利润", ["3成"]),
+        ("two and a half weeks", ["two and a half"]),
+        ("一个半小时到账", ["一个半"]),
+        ("1½ hours", ["1½"]),
+        ("add ½ cup", ["½"]),
     ],
 )
 def test_what_is_a_claim(text: str, quote: list[str]) -> None:
@@ -121,6 +127,37 @@ def test_what_is_a_claim(text: str, quote: list[str]) -> None:
 )
 def test_what_claims_nothing(text: str) -> None:
     assert invented(f"a: {text}") == []
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ({"off": "30%"}, "三成，3成，百分之三十，30%"),
+        ({"off": 0.35}, "三成五，35%"),
+        ({"off": "三成"}, "30%"),
+        ({"years": 2.5}, "两年半，2.5年，two and a half years, 2½ years"),
+        ({"hours": "一个半小时"}, "1.5 hours, 1½ hours"),
+        ({"cups": "½"}, "0.5 cup, 1⁄2 cup"),
+    ],
+)
+def test_parts_are_compared_as_numbers(known: dict[str, object], said: str) -> None:
+    assert invented(f"a: {said}", variables=known) == []
+
+
+@pytest.mark.parametrize(
+    ("known", "said", "quote"),
+    [
+        ({"off": 3}, "三成", "三成"),
+        ({"years": 2}, "两年半", "两年半"),
+        ({"years": 2}, "two and a half years", "two and a half"),
+        ({"cups": "1½"}, "11 cups", "11"),  # no digits of 11⁄2
+        ({"cups": "11 and 2"}, "1½ cups", "1½"),
+    ],
+)
+def test_a_part_is_not_the_number_before_it(
+    known: dict[str, object], said: str, quote: str
+) -> None:
+    assert invented(f"a: {said}", variables=known) == [quote]
 
 
 def test_tiny_counts_can_be_set() -> None:

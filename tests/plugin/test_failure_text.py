@@ -309,21 +309,31 @@ def test_what_turns_reading_round_reaches_the_trace_alone(shop: Shop, severity: 
     assert said == turned
 
 
-def test_an_expectation_that_fails_turns_no_line_round(shop: Shop) -> None:
+@pytest.mark.parametrize(
+    "fails",
+    [
+        "dialogue.expect.keyword(any=['tractor'])",
+        "assert dialogue.turns[1].text + chr(10) == 'you pay' + chr(10)",
+        "raise AssertionError(dialogue.turns[1].text)",
+        "raise ValueError(dialogue.turns[1].text) from OSError(dialogue.turns[1].text)",
+    ],
+)
+@pytest.mark.parametrize("style", ["auto", "short", "native", "line"])
+def test_a_body_that_fails_turns_no_line_round(shop: Shop, fails: str, style: str) -> None:
     shop.suite()
     shop.write("clerk.yaml", f'otherwise: ["{TURNED}"]\n')
     shop.write(
         "test_it.py",
-        """
+        f"""
         from pytest_dialeval import dialogue_case
 
         @dialogue_case("shop.dialeval.yaml")
         def test_it(dialogue):
-            dialogue.expect.keyword(any=["tractor"])
+            {fails}
         """,
     )
 
-    text = shop.run("test_it.py").stdout.str()
+    text = shop.run("test_it.py", f"--tb={style}").stdout.str()
 
     assert not TURNING & set(text)
-    assert TURNED.partition(",")[0] in text
+    assert r"\u202e" in text

@@ -288,3 +288,15 @@ def test_a_hook_that_takes_over_other_tests_is_their_affair(shop: Shop) -> None:
     assert shop.run("test_other.py").ret == 0
     assert not (shop.path / ".dialeval").exists()
     assert shop.run().ret == 0
+
+
+def test_items_behind_an_exit_of_status_0_are_not_taken_for_hidden(shop: Shop) -> None:
+    shop.suite("a")
+    shop.suite("z")
+    shop.write(
+        "test_exit.py", "import pytest\n\ndef test_exit():\n    pytest.exit('so', returncode=0)\n"
+    )
+    result = shop.run("--dialeval-ahead=0", "a.dialeval.yaml", "test_exit.py", "z.dialeval.yaml")
+    assert result.ret == 0
+    assert "brought no report" not in result.stdout.str()
+    assert shop.summary["verdicts"]["not_run"] == 1
