@@ -11,8 +11,8 @@ from uuid import uuid4
 
 from pytest_dialeval.conversation.agent import AgentFactory, Brief, slot
 from pytest_dialeval.conversation.agent_task import AgentTask
+from pytest_dialeval.conversation.clock import LoopClock
 from pytest_dialeval.conversation.current import current_conversation
-from pytest_dialeval.conversation.pause import Pause
 from pytest_dialeval.conversation.scribe import Ending, Scribe
 from pytest_dialeval.conversation.talk import Talk
 from pytest_dialeval.conversation.user import SimulatedUser, Simulator
@@ -40,7 +40,7 @@ async def converse(
     trace: TraceWriter | None = None,
     header: Mapping[str, object] | None = None,
     simulator: Simulator = SimulatedUser,
-    pause: Pause | None = None,
+    clock: LoopClock | None = None,
 ) -> Transcript:
     """Hold it; what goes wrong becomes the transcript's outcome, only CancelledError is raised.
 
@@ -53,8 +53,9 @@ async def converse(
     token = current_conversation.set(str(header.get("trial_id", brief.conversation)))
     try:
         async with slot(agent):
-            scribe, asked = Scribe(trace), AgentTask(agent)
-            talk = Talk(task, scribe, asked, limits, pause or Pause())
+            clock = clock or LoopClock()
+            scribe, asked = Scribe(trace), AgentTask(agent, clock)
+            talk = Talk(task, scribe, asked, limits, clock)
 
             async def hold() -> Ending:
                 scribe.start(header)

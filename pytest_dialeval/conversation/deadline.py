@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from typing import NamedTuple
 
+from pytest_dialeval.conversation.steps import Charge
 from pytest_dialeval.errors import AgentFault
 from pytest_dialeval.records.suite import Limits
 
@@ -19,17 +19,13 @@ class Deadline(NamedTuple):
 class Deadlines:
     """Counted from when the agent has its place; waiting for one is not its fault."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, charge: Charge) -> None:
         self._limits = limits
-        self._end = time.monotonic() + limits.timeout
-
-    def extend(self, seconds: float) -> None:
-        """Give the conversation more time: it was made to wait."""
-        self._end += seconds
+        self._charge = charge
 
     def turn(self) -> Deadline:
         """The deadline of the call that begins now; AgentFault when the conversation's is over."""
-        left = self._end - time.monotonic()
+        left = self._limits.timeout - self._charge.seconds
         late = f"the conversation took longer than {self._limits.timeout:g} s (limits.timeout)"
         if left <= 0:
             raise AgentFault(late)

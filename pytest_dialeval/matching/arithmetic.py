@@ -51,9 +51,7 @@ class _Workings:
 
     def add(self, known: Sequence[Figure], places: dict[Figure, int]) -> set[Decimal]:
         """What can be worked out now and could not be before."""
-        numbers = [
-            (places[each], each.value) for each in known if isinstance(each.value, Decimal)
-        ]
+        numbers = [(places[each], each.value) for each in known if isinstance(each.value, Decimal)]
         shares = [
             each.value for each in known if each.unit == "%" and isinstance(each.value, Decimal)
         ]

@@ -13,13 +13,14 @@ from pytest_dialeval.conversation.agent import AgentFactory
 from pytest_dialeval.conversation.resolve import adapt
 from pytest_dialeval.conversation.threads import left_threads
 from pytest_dialeval.errors import DialevalError
+from pytest_dialeval.grading.rule_thread import RuleThread
 from pytest_dialeval.plugin.ahead import DECLARED, Ahead, agent_key
 from pytest_dialeval.plugin.choice import FIXTURE
 from pytest_dialeval.plugin.collection import Cell
 from pytest_dialeval.plugin.fixture_agent import definition_for, outlives_items
 from pytest_dialeval.plugin.logs import ConversationLogs
 from pytest_dialeval.plugin.making import make_agent
-from pytest_dialeval.pool import Pool, Work
+from pytest_dialeval.pool import MARGIN, Lost, Pool, Work
 from pytest_dialeval.records.plan import PlannedTrial
 from pytest_dialeval.records.run import Graded
 from pytest_dialeval.runs.directory import RunDirectory
@@ -42,6 +43,7 @@ class Running:
         self.ledger = LedgerWriter(directory.path / f"ledger.{engine.worker}.jsonl")
         self.concurrency: int = engine.settings.get("concurrency", CONCURRENCY).value
         self.pool = Pool(concurrency=self.concurrency)
+        self.rules = RuleThread(self.pool.clock)
         self.logs = ConversationLogs(engine.config)
         self.logs.open()
         self._graders: dict[str, Grader] = {}
@@ -75,6 +77,8 @@ class Running:
     def close(self) -> tuple[str, ...]:
         """Stop all conversations; harmless to repeat. Names what would not stop."""
         left = (*self.pool.close(), *left_threads())
+        if self.rules.close(MARGIN):
+            left = (*left, "the matcher of a rubric")
         self.ledger.close()
         self.logs.close()
         return left
@@ -138,10 +142,14 @@ class Running:
             return
         selected = tuple(self.engine.selected.get(cell.trial.id, cell.rubrics))
         grader = self._grader(cell.source)
-        hold = self._holder(cell, grader, attempt)
-        self.pool.submit(Work(held, selected, hold, grader.grade, grader.finish))
+        hold, lost = self._holder(cell, grader, attempt)
+        turn = cell.source.limits.turn_timeout
+        self.pool.submit(
+            Work(held, selected, hold, grader.grade, grader.finish, lost=lost, turn_timeout=turn)
+        )
 
-    def _holder(self, cell: Cell, grader: Grader, attempt: int) -> Callable[[], Any]:
+    def _holder(self, cell: Cell, grader: Grader, attempt: int) -> tuple[Callable[[], Any], Lost]:
+        """What holds a conversation, and what ends it where the loop stands still."""
         source, trial = cell.source, replace(cell.trial, attempt=attempt)
         if source.recorded:
             where = self.engine.relative(Path(source.recording(trial.id).path))
@@ -151,14 +159,14 @@ class Running:
                     trial, source.recording(trial.id), source.suite.task, self.ledger, where
                 )
 
-            return known
+            return known, None
         agent = self._agent(cell)
         if isinstance(agent, DialevalError):
 
             async def broken() -> Held:
                 return held_without(trial, str(agent), grader)
 
-            return broken
+            return broken, None
         live = LiveTrial(
             planned=trial,
             persona=source.persona(trial.persona),
@@ -171,9 +179,9 @@ class Running:
             off_loop=self.pool.off_loop,
             isolated=not source.in_process(trial.agent),
             simulator=source.offers.simulator,
-            pause=self.pool.paused,
+            clock=self.pool.clock,
         )
-        return live.hold
+        return live.hold, live.lost
 
     def _grader(self, source: LoadedSource) -> Grader:
         found = self._graders.get(source.name)
@@ -187,6 +195,8 @@ class Running:
                 ledger=self.ledger,
                 body=source.body,
                 deadline=source.limits.timeout,
+                clock=self.pool.clock,
+                rules=self.rules,
             )
         return found
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from pytest_dialeval.conversation.pause import Pause
+from pytest_dialeval.conversation.clock import LoopClock
 from pytest_dialeval.conversation.python_agent import adapt
 from pytest_dialeval.conversation.user import SimulatedUser
 from pytest_dialeval.errors import RunError
@@ -100,7 +100,7 @@ def live(grader: Grader, agent: object = answer, trial: PlannedTrial | None = No
         off_loop=now,
         isolated=False,
         simulator=SimulatedUser,
-        pause=Pause(),
+        clock=LoopClock(),
     )
 
 
