@@ -191,12 +191,13 @@ class Pool:
                     loop.call_soon_threadsafe(self._stop.set)
         if thread is None:
             return ()
-        thread.join(timeout=self._left())
+        # What never let go before will not now.
+        thread.join(timeout=0.0 if self._lost else self._left())
         self.off_loop.close(timeout=self._left() + MARGIN)
         if not thread.is_alive():
             return ()
         if self._lost:  # nobody is stubborn but the one who blocks it
-            return (f"the event loop ({self._lost})",)
+            return ("the event loop",)
         return tuple(sorted({each.get_name() for each in list(self._tasks)}))
 
     def _left(self) -> float:
@@ -276,9 +277,8 @@ class Pool:
             self._leave(loop)
 
     def _leave(self, loop: asyncio.AbstractEventLoop) -> None:
-        if self.clock.given_up:
-            for task in asyncio.all_tasks(loop):  # nobody need hear that they were pending
-                task._log_destroy_pending = False  # type: ignore[attr-defined]
+        if self.clock.given_up:  # nobody need hear what was still pending
+            loop.set_exception_handler(lambda _loop, _context: None)
         loop.close()
 
     async def _serve(self) -> None:
@@ -347,7 +347,8 @@ class Pool:
         except asyncio.CancelledError:
             raise
         except BaseException as error:
-            job.fail(_said(error))
+            if not self.clock.given_up:  # else it is torn down, and answered already
+                job.fail(_said(error))
             return
         self._release(job)  # grading needs no place among the conversations
         if self._closed:  # its cancellation was swallowed: no call may follow
@@ -372,7 +373,8 @@ class Pool:
             job.settle(rubric, _Failure(_said(error)))  # raised by a judge of the user's
             return None
         except BaseException as error:
-            job.settle(rubric, _Failure(_said(error)))
+            if not self.clock.given_up:
+                job.settle(rubric, _Failure(_said(error)))
             return None
         job.settle(rubric, graded)
         return graded

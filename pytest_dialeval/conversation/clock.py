@@ -56,7 +56,9 @@ class LoopClock:
     @property
     def stood(self) -> float:
         """How long the loop has stood still so far, with the present delay."""
-        return self._stood + (0.0 if self._due is None else max(0.0, self.unpaused - self._due))
+        late = 0.0 if self._due is None else max(0.0, self.unpaused - self._due)
+        # A block began somewhere between two beats: in doubt it counts from the first.
+        return self._stood + late + (BEAT if late > BEAT else 0.0)
 
     @property
     def now(self) -> float:

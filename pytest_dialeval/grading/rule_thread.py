@@ -56,15 +56,21 @@ class RuleThread:
         if self._thread is None:
             self._begin()
         self._calls.put(call)
+        try:
+            await self._answered(call, seconds)
+        finally:
+            call.answer.cancel()  # it need not begin any more
+        value: T = call.answer.result()
+        return value
+
+    async def _answered(self, call: _Call, seconds: float) -> None:
         left = seconds
         while left > 0:
             await asyncio.wait([call.answer], timeout=left)
             if call.answer.done():
-                value: T = call.answer.result()
-                return value
-            left = patient(
-                seconds if call.began is None else call.began + seconds - self._clock.now
-            )
+                return
+            spent = 0.0 if call.began is None else self._clock.now - call.began
+            left = patient(seconds - spent)
         if call.thread is self._thread:
             self._begin()
         raise TimeoutError

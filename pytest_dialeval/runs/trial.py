@@ -97,7 +97,7 @@ class Grader:
         if rubric == self.body:
             return self._for_body(held, rubric)
         verdict = grade_by_rule(self.rubrics[rubric], held.dialogue)
-        if verdict.status == "unscored":
+        if held.conversation.outcome == "agent_error" and verdict.status == "unscored":
             reason = f"it cannot be decided: {held.dialogue.transcript.reason}"
             verdict = replace(verdict, reason=reason, fault="harness_error")
         return self._filed(held, verdict)
