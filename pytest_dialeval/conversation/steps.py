@@ -23,7 +23,7 @@ class Steps(Coroutine[Any, Any, T]):
 
     def send(self, value: Any) -> Any:
         """One step; asyncio calls it."""
-        return self._step(lambda: self._coroutine.send(value))
+        return self._step(self._coroutine.send, value)
 
     def throw(
         self,
@@ -32,8 +32,7 @@ class Steps(Coroutine[Any, Any, T]):
         traceback: TracebackType | None = None,
     ) -> Any:
         """One step that begins with an exception."""
-        error = value if isinstance(value, BaseException) else kind
-        return self._step(lambda: self._coroutine.throw(error))
+        return self._step(self._coroutine.throw, value if value is not None else kind)
 
     def close(self) -> None:
         """Take no more steps."""
@@ -42,11 +41,11 @@ class Steps(Coroutine[Any, Any, T]):
     def __await__(self) -> Generator[Any, Any, T]:
         return self._coroutine.__await__()
 
-    def _step(self, step: Callable[[], Any]) -> Any:
+    def _step(self, step: Callable[[Any], Any], given: Any) -> Any:
         self._clock.check()
         began = self._clock.unpaused
         try:
-            return step()
+            return step(given)
         finally:
             seconds = self._clock.unpaused - began
             if seconds >= BEAT:

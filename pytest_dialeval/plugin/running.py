@@ -14,6 +14,7 @@ from pytest_dialeval.conversation.resolve import adapt
 from pytest_dialeval.conversation.threads import left_threads
 from pytest_dialeval.errors import DialevalError
 from pytest_dialeval.grading.rule_thread import RuleThread
+from pytest_dialeval.matching.catalogue import builtin_matchers
 from pytest_dialeval.plugin.ahead import DECLARED, Ahead, agent_key
 from pytest_dialeval.plugin.choice import FIXTURE
 from pytest_dialeval.plugin.collection import Cell
@@ -197,6 +198,7 @@ class Running:
                 deadline=source.limits.timeout,
                 clock=self.pool.clock,
                 rules=self.rules,
+                users_matchers=not source.offers.matchers.keys() <= builtin_matchers().keys(),
             )
         return found
 

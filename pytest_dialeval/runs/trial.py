@@ -34,6 +34,7 @@ from pytest_dialeval.traces.reader import read_trace
 from pytest_dialeval.traces.writer import PART, TraceWriter
 
 RESULT_SCHEMA = "dialeval.result/1"
+SHORT = 20_000  # characters
 OffLoop = Callable[[Callable[[], None]], Awaitable[None]]
 
 
@@ -58,7 +59,9 @@ class Grader:
     body: str | None = None  # the rubric that stands for a decorated test's body
     deadline: float = TIMEOUT  # seconds for one verdict
     clock: LoopClock = field(default_factory=LoopClock)
-    rules: RuleThread | None = None  # None: rules decide on the loop
+    # A matcher of ours reads a short text in less time than a thread takes to wake.
+    rules: RuleThread | None = None  # where others decide; None: on the loop, as all do
+    users_matchers: bool = False  # whether some rubric may be decided by a matcher of the user's
 
     async def grade(self, held: Held, rubric: str) -> Graded:
         """One verdict, in the ledger before anybody sees it; a body decides for itself, later."""
@@ -69,7 +72,8 @@ class Grader:
     async def _in_time(self, rubric: str, held: Held) -> Verdict:
         """A judge or a matcher that never answers gives no verdict, and keeps nobody waiting."""
         compiled = self.rubrics[rubric]
-        if compiled.check is not None and self.rules is not None:
+        slow = self.users_matchers or _is_long(held.dialogue.transcript)
+        if compiled.check is not None and self.rules is not None and slow:
             return await self._by_rule(self.rules, compiled, held.dialogue)
         try:
             async with self.clock.timeout(self.deadline):
@@ -273,6 +277,12 @@ def _written(trace: Path) -> str | None:
     """The name that a trace has on disk; one without an end keeps that of its parts."""
     names = (trace.name, trace.name + PART)
     return next((each for each in names if trace.with_name(each).exists()), None)
+
+
+def _is_long(transcript: Transcript) -> bool:
+    texts = sum(len(each.text) for each in transcript.turns)
+    calls = (call for each in transcript.turns for call in each.tool_calls)
+    return texts + sum(len(each.result or "") for each in calls) > SHORT
 
 
 def _broken_off(trace: TraceWriter, ending: Transcript) -> Transcript:

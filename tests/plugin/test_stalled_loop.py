@@ -77,7 +77,7 @@ def test_latency_is_the_agents_own(shop: Shop) -> None:
         for turn in events
         if turn.get("speaker") == "agent"
     }
-    assert latency["guilty"] >= 0.8
+    assert latency["guilty"] >= 0.7  # it is true to a heartbeat
     assert latency["patient"] < 0.5
 
 
