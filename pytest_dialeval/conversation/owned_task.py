@@ -29,6 +29,11 @@ class OwnedTask(asyncio.Task[Any]):
         )
         super().__init__(coroutine, context=context, **more)
 
+    def set_name(self, value: object) -> None:
+        """Python 3.13.0 calls a task from a factory `None` where no name was given."""
+        if value is not None:
+            super().set_name(value)
+
     def cancel(self, msg: Any | None = None) -> bool:
         """Refused to an agent that means another's, as one does that cancels all tasks it finds."""
         by = current_line.get()
