@@ -13,34 +13,51 @@ import threading
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import Future, InvalidStateError, wait
 from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from pytest_dialeval.conversation.pause import Pause
+from pytest_dialeval.conversation.blocker import Blocker, blocker_of
+from pytest_dialeval.conversation.clock import LoopClock
+from pytest_dialeval.conversation.current import Line, current_line
+from pytest_dialeval.conversation.owned_task import owned_task
+from pytest_dialeval.conversation.steps import Steps
 from pytest_dialeval.errors import DialevalError, HarnessFault
 from pytest_dialeval.records.run import Graded
+from pytest_dialeval.records.suite import TURN_TIMEOUT
+from pytest_dialeval.records.transcript import Outcome
 
 T = TypeVar("T")
+Lost = Callable[[Sequence[str], Outcome, str], Sequence[Graded]] | None
 POLL = 0.25  # seconds; an untimed wait on a lock would keep Ctrl-C out
 JOIN = 0.5  # seconds that closing waits before it names what would not stop
 MARGIN = 0.1  # seconds for what is already on its way to the disk
+STANDSTILL = 10.0  # seconds beyond two turns' deadlines that the loop may be blocked
 STOPPED = "the run was stopped before its end"
 GONE = "its agent was torn down before the conversation ended"
+FOREIGN = "the asyncio task that held it was cancelled by code of some agent or simulated user"
+CURE = "await what it waits for, or make it a plain function, which gets a thread of its own"
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One trial: `hold` talks, `grade` decides one rubric of what was said."""
+    """One trial: `hold` talks, `grade` decides one rubric of what was said.
+
+    `lost` gives the verdicts where the conversation cannot go on, as the loop stands still; it is
+    called on another thread.
+    """
 
     trial: str
     rubrics: tuple[str, ...]
     hold: Callable[[], Awaitable[Any]]
     grade: Callable[[Any, str], Awaitable[Graded]]
     finish: Callable[[Any, Sequence[Graded]], None]
+    lost: Lost = None
+    turn_timeout: float = TURN_TIMEOUT
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +73,7 @@ class _Job:
     verdicts: dict[str, Future[Graded | _Failure]]
     started: bool = False
     over: threading.Event = field(default_factory=threading.Event)  # nobody talks to its agent
-    why: str = STOPPED  # if it is cancelled
+    why: str = FOREIGN  # if it is cancelled
 
     @property
     def settled(self) -> bool:
@@ -64,13 +81,25 @@ class _Job:
         return all(each.done() for each in self.verdicts.values())
 
     def settle(self, rubric: str, answer: Graded | _Failure) -> None:
-        if not self.verdicts[rubric].done():
+        with suppress(InvalidStateError):  # known already; a loop given up may still settle it
             self.verdicts[rubric].set_result(answer)
 
     def fail(self, why: str) -> None:
         """Answer whatever has no answer yet."""
         for rubric in self.verdicts:
             self.settle(rubric, _Failure(why))
+
+    def give_up(self, why: str, guilt: str = "") -> None:
+        """Answer on the main thread what the loop will not; guilt is of its own agent."""
+        if self.started and not self.over.is_set() and self.work.lost is not None:
+            outcome: Outcome = "agent_error" if guilt else "harness_error"
+            try:
+                for each in self.work.lost(tuple(self.verdicts), outcome, guilt or why):
+                    self.settle(each.verdict.rubric, each)
+            except Exception as error:
+                self.fail(_said(error))
+        self.fail(why)
+        self.over.set()
 
 
 class Pool:
@@ -81,23 +110,26 @@ class Pool:
         *,
         concurrency: int,
         closing: Callable[[], Awaitable[None]] | None = None,
-        watch: Callable[[], None] | None = None,
+        tick: Callable[[], None] | None = None,
     ) -> None:
-        """`closing` runs on the loop when nobody talks any more, `watch` while an item waits."""
-        self._watch = watch
+        """`closing` runs on the loop when nobody talks any more, `tick` while an item waits."""
+        self._tick = tick
         self.concurrency = concurrency
         self._closing = closing
         self._jobs: dict[str, _Job] = {}
         self._queue: deque[_Job] = deque()
         self._live: dict[_Job, asyncio.Task[None]] = {}  # conversations being held
         self._tasks: dict[asyncio.Task[Any], _Job | None] = {}
-        self.paused = Pause()
+        self.clock = LoopClock()
         self._closed = False
         self._deadline = 0.0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop = asyncio.Event()
         self._thread: threading.Thread | None = None
         self.off_loop = Disk()
+        self._lost = ""  # why nothing goes on: the loop stands still
+        self._still = 0.0  # seconds that the main thread has seen it standing
+        self._beats = 0
 
     # ---- the main thread's side
 
@@ -107,7 +139,10 @@ class Pool:
             return
         job = _Job(work, {each: Future() for each in work.rubrics})
         self._jobs[work.trial] = job
-        self._send(self._enqueue, job)
+        if self._lost:
+            job.give_up(self._lost)
+        else:
+            self._send(self._enqueue, job)
 
     def knows(self, trial: str) -> bool:
         """Whether that trial was submitted."""
@@ -141,7 +176,7 @@ class Pool:
         if not self._send(self._begin, coroutine, future):
             coroutine.close()
         if not self._wait(future):
-            raise HarnessFault(STOPPED)
+            raise HarnessFault(self._lost or STOPPED)
         return future.result()
 
     @property
@@ -157,11 +192,11 @@ class Pool:
 
     def pause(self) -> None:
         """Begin no conversation and take no turn until resume(); for debuggers."""
-        self.paused.begin()
+        self.clock.pause.begin()
 
     def resume(self) -> None:
         """Go on."""
-        self.paused.on = False
+        self.clock.pause.leave()
         if self._thread is not None:
             self._send(self._go_on)
 
@@ -176,10 +211,14 @@ class Pool:
                     loop.call_soon_threadsafe(self._stop.set)
         if thread is None:
             return ()
-        thread.join(timeout=self._left())
+        # What never let go before will not now.
+        thread.join(timeout=0.0 if self._lost else self._left())
         self.off_loop.close(timeout=self._left() + MARGIN)
-        left = {each.get_name() for each in list(self._tasks)} if thread.is_alive() else ()
-        return tuple(sorted(left))
+        if not thread.is_alive():
+            return ()
+        if self._lost:  # nobody is stubborn but the one who blocks it
+            return ("the event loop",)
+        return tuple(sorted({each.get_name() for each in list(self._tasks)}))
 
     def _left(self) -> float:
         return max(0.0, self._deadline - time.monotonic())
@@ -187,18 +226,53 @@ class Pool:
     def _wait(self, future: Future[Any]) -> bool:
         """Whether it was settled before everything ended."""
         while not future.done():
-            if self._closed or self._thread is None or not self._thread.is_alive():
+            if self._over:
                 return False
-            wait((future,), timeout=POLL)
-            if self._watch is not None:
+            late = not wait((future,), timeout=POLL).done
+            if late and self._tick is not None:
+                self._tick()
+            if late:
                 self._watch()
         return not future.cancelled()
 
+    @property
+    def _over(self) -> bool:
+        if self._closed or self._lost or self._thread is None:
+            return True
+        return not self._thread.is_alive()
+
+    def _watch(self) -> None:
+        """Notice a loop that does not go on; called after each wait in vain."""
+        beats, self._beats = self._beats, self.clock.beats
+        if beats != self._beats or self.clock.pause.on:
+            self._still = 0.0
+            return
+        # Counted in waits and not by a clock: a machine that slept blames nobody.
+        self._still += POLL
+        if self._still < STANDSTILL or self._loop is None or self._thread is None:
+            return
+        blocker = blocker_of(self._loop, self._thread.ident)
+        job = self._jobs.get(blocker.line.trial) if blocker.line else None
+        timeouts = [each.work.turn_timeout for each in ([job] if job else self._jobs.values())]
+        if self._still >= STANDSTILL + 2 * max(timeouts, default=TURN_TIMEOUT):
+            self._give_up(blocker, job)
+
+    def _give_up(self, blocker: Blocker, guilty: _Job | None) -> None:
+        """End all trials: what is bound to a loop (sessions, locks) cannot go on in another."""
+        self.clock.given_up = True
+        self._lost = f"{blocker}, so that no conversation could go on"
+        for job in self._jobs.values():
+            if job is guilty and blocker.line and blocker.line.agent:
+                job.give_up(self._lost, f"no answer, and it never let go: {blocker}; {CURE}")
+            else:
+                job.give_up(self._lost)
+
     def _send(self, call: Callable[..., None], *args: object) -> bool:
-        if self._closed:
+        if self._closed or self._lost:
             return False
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
+            self._loop.set_task_factory(owned_task)
             self._thread = threading.Thread(
                 target=self._run, args=(self._loop,), name="dialeval-pool", daemon=True
             )
@@ -213,13 +287,22 @@ class Pool:
 
     def _run(self, loop: asyncio.AbstractEventLoop) -> None:
         serving = loop.create_task(self._serve())
+        self.clock.start(loop)
         try:
-            while not serving.done():
-                # Raised in a task that an agent started, it leaves the loop; others go on.
-                with suppress(KeyboardInterrupt, SystemExit):
+            while not (serving.done() or self.clock.given_up or loop.is_closed()):
+                # Raised in a task that an agent started, these leave the loop, and so does its
+                # stop(), which is said by a RuntimeError; others go on.
+                with suppress(KeyboardInterrupt, SystemExit, RuntimeError, asyncio.CancelledError):
                     loop.run_until_complete(serving)
+                if serving.cancelled() and not self._closed:  # not by us
+                    serving = loop.create_task(self._serve())
         finally:
-            loop.close()
+            self._leave(loop)
+
+    def _leave(self, loop: asyncio.AbstractEventLoop) -> None:
+        if self.clock.given_up:  # nobody need hear what was still pending
+            loop.set_exception_handler(lambda _loop, _context: None)
+        loop.close()
 
     async def _serve(self) -> None:
         await self._stop.wait()
@@ -267,19 +350,21 @@ class Pool:
 
     def _feed(self) -> None:
         while self._queue and len(self._live) < self.concurrency:
-            if self.paused.on or self._closed:
+            if self.clock.pause.on or self._closed:
                 return
             self._start(self._queue.popleft())
 
     def _start(self, job: _Job) -> None:
         job.started = True
+        context = copy_context()
+        context.run(current_line.set, Line(job.work.trial))
         task = asyncio.get_running_loop().create_task(
-            self._hold_and_grade(job), name=job.work.trial
+            Steps(self._hold_and_grade(job), self.clock), name=job.work.trial, context=context
         )
         self._live[job] = task
         self._keep(task, job)
         # Not inside the coroutine: one that is cancelled before its first step never runs.
-        task.add_done_callback(lambda _: self._drop(job, job.why))
+        task.add_done_callback(lambda _: self._drop(job, STOPPED if self._closed else job.why))
 
     async def _hold_and_grade(self, job: _Job) -> None:
         try:
@@ -287,12 +372,15 @@ class Pool:
         except asyncio.CancelledError:
             raise
         except BaseException as error:
-            job.fail(_said(error))
+            if not self.clock.given_up:  # else it is torn down, and answered already
+                job.fail(_said(error))
             return
         self._release(job)  # grading needs no place among the conversations
         if self._closed:  # its cancellation was swallowed: no call may follow
             return
-        graded = await asyncio.gather(*(self._grade(job, held, each) for each in job.verdicts))
+        graded = await asyncio.gather(
+            *(Steps(self._grade(job, held, each), self.clock) for each in job.verdicts)
+        )
         known = [each for each in graded if each is not None]
         if len(known) == len(graded):
             try:
@@ -310,13 +398,14 @@ class Pool:
             job.settle(rubric, _Failure(_said(error)))  # raised by a judge of the user's
             return None
         except BaseException as error:
-            job.settle(rubric, _Failure(_said(error)))
+            if not self.clock.given_up:
+                job.settle(rubric, _Failure(_said(error)))
             return None
         job.settle(rubric, graded)
         return graded
 
     def _go_on(self) -> None:
-        self.paused.end()
+        self.clock.pause.end()
         self._feed()
 
     def _release(self, job: _Job) -> None:

@@ -11,18 +11,22 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from contextvars import Context, copy_context
 from typing import Any, cast
 
 from pytest_dialeval.conversation.agent import Agent, AgentFactory, Brief, Remote, Reply
-from pytest_dialeval.conversation.current import current_conversation
+from pytest_dialeval.conversation.clock import LoopClock, patient
+from pytest_dialeval.conversation.current import Line, current_conversation, current_line
 from pytest_dialeval.conversation.deadline import Deadline
 from pytest_dialeval.conversation.fault import fault_of
-from pytest_dialeval.errors import AgentFault, DialevalError
+from pytest_dialeval.conversation.steps import Charge, Steps
+from pytest_dialeval.errors import AgentFault, DialevalError, HarnessFault
 from pytest_dialeval.records.transcript import Turn
 
 CLOSE = Deadline(5.0, "it is not closed after 5 s")
 HURRY = Deadline(0.2, "it is not closed after 0.2 s")  # where the conversation was cancelled
 GRACE = 0.7  # seconds a cancelled call has to clean up
+STANDS = 20  # how often a call may be given more time because others kept the loop from it
 
 logger = logging.getLogger(__name__)
 
@@ -38,13 +42,21 @@ class _Call:
 class AgentTask:
     """Asks one agent, with a deadline a call; whatever goes wrong comes back as a DialevalError."""
 
-    def __init__(self, factory: AgentFactory) -> None:
+    def __init__(self, factory: AgentFactory, clock: LoopClock) -> None:
         self._factory = factory
+        self._clock = clock
         self._agent: Agent | None = None
         self._calls: asyncio.Queue[_Call | None] = asyncio.Queue()
         self._call: _Call | None = None  # the one that has no answer yet
         self._interrupted = False
-        self._task = asyncio.create_task(self._serve(), name=f"agent of {_conversation()}")
+        self._steps = Steps(self._serve(), clock)
+        self._task = asyncio.create_task(
+            self._steps, name=f"agent of {_conversation()}", context=_context()
+        )
+
+    def charge(self) -> Charge:
+        """What the time from now on costs this agent."""
+        return Charge(self._clock, self._steps)
 
     async def start(self, brief: Brief, deadline: Deadline) -> None:
         """Make the agent and tell it what it is for."""
@@ -74,7 +86,7 @@ class AgentTask:
         await self._over()
 
     async def _over(self) -> None:
-        await asyncio.wait([self._task], timeout=GRACE)
+        await self._clock.wait([self._task], GRACE)
         if not self._task.done():
             logger.warning("the agent of %s does not stop; it is left running", _conversation())
         elif not self._task.cancelled():
@@ -82,25 +94,36 @@ class AgentTask:
 
     async def _ask(self, step: Callable[[], Awaitable[object]], deadline: Deadline) -> object:
         if deadline.seconds <= 0:
-            raise self._overdue(deadline.late)
+            raise self._overdue(AgentFault(deadline.late))
         call = self._call = _Call(step)
         self._calls.put_nowait(call)
-        either: list[asyncio.Future[Any]] = [call.answer, self._task]
-        first = asyncio.FIRST_COMPLETED
-        await asyncio.wait(either, timeout=deadline.seconds, return_when=first)
+        charge = self.charge()
+        await self._wait(call, deadline, charge)
         if call.answer.done():
-            if isinstance(result := call.answer.result(), DialevalError):
-                raise result
-            return result
+            return _in_time(call.answer.result(), deadline, charge)
         if self._task.done():
             raise AgentFault("the agent ended the asyncio task that it runs in")
-        fault = self._overdue(deadline.late)  # while the agent still knows what it waits for
+        fault = self._overdue(_late(deadline, charge))  # while it still knows what it waits for
         await self._interrupt()
         raise fault
 
-    def _overdue(self, late: str) -> DialevalError:
+    def _overdue(self, late: DialevalError) -> DialevalError:
+        """Whose fault lateness is can be the agent's to say."""
         agent = self._agent
-        return agent.overdue(late) if isinstance(agent, Remote) else AgentFault(late)
+        remote = isinstance(late, AgentFault) and isinstance(agent, Remote)
+        return cast("Remote", agent).overdue(str(late)) if remote else late
+
+    async def _wait(self, call: _Call, deadline: Deadline, charge: Charge) -> None:
+        """For its answer, as long as the time that is the agent's own allows."""
+        either: list[asyncio.Future[Any]] = [call.answer, self._task]
+        left, stands = deadline.seconds, 0
+        while left > 0 and stands < STANDS:
+            stood, first = charge.stood, asyncio.FIRST_COMPLETED
+            done, _ = await asyncio.wait(either, timeout=left, return_when=first)
+            if done:
+                return
+            stands += charge.stood - stood > left / 2
+            left = patient(deadline.seconds - charge.seconds)
 
     async def _interrupt(self) -> None:
         """Cancel the call in progress, and give it a moment to clean up."""
@@ -113,7 +136,7 @@ class AgentTask:
         if not self._interrupted:
             self._interrupted = True
             self._task.cancel()
-        await asyncio.wait([call.answer], timeout=GRACE)
+        await self._clock.wait([call.answer], GRACE)
 
     async def _serve(self) -> None:
         while (call := await self._calls.get()) is not None:
@@ -154,3 +177,32 @@ class AgentTask:
 
 def _conversation() -> str:
     return f"conversation {current_conversation.get()}"
+
+
+def _context() -> Context:
+    """That of the conversation, in which from here on the agent speaks."""
+    context, line = copy_context(), current_line.get()
+    trial = line.trial if line else str(current_conversation.get())
+    context.run(current_line.set, Line(trial, agent=True))
+    return context
+
+
+def _in_time(result: object, deadline: Deadline, charge: Charge) -> object:
+    if isinstance(result, DialevalError):
+        raise result
+    # An agent that never yields is back before any timer can fire.
+    if charge.blocked and charge.seconds > deadline.seconds:
+        raise _late(deadline, charge)
+    return result
+
+
+def _late(deadline: Deadline, charge: Charge) -> DialevalError:
+    if charge.seconds < deadline.seconds:
+        text = f"the event loop stood still for {charge.stood:.3g} s while the agent was asked"
+        return HarnessFault(f"{text}: something in this run blocks it again and again")
+    if charge.blocked < deadline.seconds / 10:
+        return AgentFault(deadline.late)
+    return AgentFault(
+        f"{deadline.late}; it blocked the event loop for {charge.blocked:.3g} s: await what it"
+        " waits for, or make it a plain function, which gets a thread of its own"
+    )

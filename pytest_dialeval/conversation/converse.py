@@ -11,8 +11,8 @@ from uuid import uuid4
 
 from pytest_dialeval.conversation.agent import AgentFactory, Brief, slot
 from pytest_dialeval.conversation.agent_task import AgentTask
+from pytest_dialeval.conversation.clock import LoopClock
 from pytest_dialeval.conversation.current import CurrentCase, current_case, current_conversation
-from pytest_dialeval.conversation.pause import Pause
 from pytest_dialeval.conversation.scribe import Ending, Scribe
 from pytest_dialeval.conversation.talk import Talk
 from pytest_dialeval.conversation.user import SimulatedUser, Simulator
@@ -47,7 +47,7 @@ async def converse(
     trace: TraceWriter | None = None,
     header: Mapping[str, object] | None = None,
     simulator: Simulator = SimulatedUser,
-    pause: Pause | None = None,
+    clock: LoopClock | None = None,
     case: str = "",
     trial: int = 1,
 ) -> Transcript:
@@ -64,8 +64,9 @@ async def converse(
     case_token = current_case.set(CurrentCase(case, trial))
     try:
         async with slot(agent):
-            scribe, asked = Scribe(trace), AgentTask(agent)
-            talk = Talk(task, scribe, asked, limits, pause or Pause())
+            clock = clock or LoopClock()
+            scribe, asked = Scribe(trace), AgentTask(agent, clock)
+            talk = Talk(task, scribe, asked, limits, clock)
 
             async def hold() -> Ending:
                 scribe.start(header)

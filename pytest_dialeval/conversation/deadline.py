@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from typing import NamedTuple
 
+from pytest_dialeval.conversation.steps import Charge
 from pytest_dialeval.records.suite import Limits
 
 
@@ -18,17 +18,18 @@ class Deadline(NamedTuple):
 class Deadlines:
     """Counted from when the agent has its place; waiting for one is not its fault."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, charge: Charge) -> None:
         self._limits = limits
-        self._end = time.monotonic() + limits.timeout
+        self._charge = charge
+        self._more = 0.0
 
     def extend(self, seconds: float) -> None:
         """Give the conversation more time: it was made to wait."""
-        self._end += seconds
+        self._more += seconds
 
     def turn(self) -> Deadline:
         """The deadline of the call that begins now; without a second when all of them are over."""
-        left = max(0.0, self._end - time.monotonic())
+        left = max(0.0, self._limits.timeout + self._more - self._charge.seconds)
         late = f"the conversation took longer than {self._limits.timeout:g} s (limits.timeout)"
         turn = self._limits.turn_timeout
         if turn <= left:

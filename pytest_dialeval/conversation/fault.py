@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sysconfig
+from collections.abc import Iterable
 from pathlib import Path
 from traceback import walk_tb
 
@@ -22,7 +23,7 @@ _MESSAGE = 2000
 _VALUE = 200
 _LIBRARIES = (
     "<frozen ",
-    str(Path(__file__).parent),
+    str(Path(__file__).parents[1]),
     *{sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")},
 )
 _TOLD = (AgentFault, HarnessFault, NotMeasured, ProviderFault, BudgetSpent)  # whose it is
@@ -68,7 +69,13 @@ def message_of(error: BaseException) -> str:
 
 def place_of(error: BaseException) -> str:
     """The user's own line, as ` (folder/file.py:12)`: the deepest frame that is no library's."""
-    frames = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
+    return place_in(
+        (frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)
+    )
+
+
+def place_in(frames: Iterable[tuple[str, int]]) -> str:
+    """The same for files and lines, the outermost first."""
     own = [each for each in frames if not each[0].startswith(_LIBRARIES)]
     if not own:
         return ""

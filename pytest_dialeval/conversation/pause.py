@@ -4,34 +4,47 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 
 
 class Pause:
-    """Asked by every conversation between its turns; `begin` may be called on any thread."""
+    """Asked by every conversation between its turns; `begin` and `leave` work on any thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self.on = False
+        self._monotonic = monotonic
+        self._since = self._before = 0.0
         self._waiting: set[asyncio.Future[None]] = set()
 
+    @property
+    def seconds(self) -> float:
+        """How long it has been on, all in all; that counts against no deadline."""
+        return self._before + (self._monotonic() - self._since if self.on else 0.0)
+
     def begin(self) -> None:
-        self.on = True
+        if not self.on:
+            self._since = self._monotonic()
+            self.on = True
+
+    def leave(self) -> None:
+        """It is over; those who wait learn of it by end()."""
+        self._before = self.seconds
+        self.on = False
 
     def end(self) -> None:
         """Let them go on; called on their loop."""
-        self.on = False
+        self.leave()
         for each in self._waiting:
             if not each.done():
                 each.set_result(None)
 
-    async def over(self) -> float:
-        """Wait until nothing is paused; the seconds waited, which count against no deadline."""
+    async def over(self) -> None:
+        """Wait until nothing is paused."""
         if not self.on:
-            return 0.0
-        began = time.monotonic()
+            return
         waiting = asyncio.get_running_loop().create_future()
         self._waiting.add(waiting)
         try:
             await waiting
         finally:
             self._waiting.discard(waiting)
-        return time.monotonic() - began

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from pytest_dialeval.conversation.agent import Brief
 from pytest_dialeval.conversation.agent_task import AgentTask
+from pytest_dialeval.conversation.clock import LoopClock
 from pytest_dialeval.conversation.deadline import Deadlines
 from pytest_dialeval.conversation.fault import message_of, place_of
-from pytest_dialeval.conversation.pause import Pause
 from pytest_dialeval.conversation.scribe import Ending, Scribe
 from pytest_dialeval.conversation.user import Line, User
 from pytest_dialeval.errors import (
@@ -36,13 +35,13 @@ class Talk:
     """An agent and a user in one conversation."""
 
     def __init__(
-        self, task: Task, scribe: Scribe, agent: AgentTask, limits: Limits, pause: Pause
+        self, task: Task, scribe: Scribe, agent: AgentTask, limits: Limits, clock: LoopClock
     ) -> None:
         self._task = task
         self._scribe = scribe
         self._agent = agent
         self._limits = limits
-        self._pause = pause
+        self._clock = clock
         self._user: User | None = None
 
     @property
@@ -64,18 +63,18 @@ class Talk:
         """Take turns until one of them ends it, or the rounds are used up."""
         with _simulating():
             user = self._user = make_user()
-        deadlines = Deadlines(self._limits)
+        deadlines = Deadlines(self._limits, self._agent.charge())
         await self._agent.start(brief, deadlines.turn())
         if self._task.opening == "agent" and await self._agent_speaks(user, deadlines):
             return HUNG_UP
         while not _leaving(user):
             if self._scribe.rounds >= self._task.max_rounds:
                 return Ending("limit_reached", f"{self._task.max_rounds} rounds", "limit")
-            deadlines.extend(await self._pause.over())
-            began = time.monotonic()
+            await self._clock.pause.over()
+            charge = self._agent.charge()
             line = await self._user_speaks(user)
             # `limits.timeout` is the agent's: a user that thinks does not use it up.
-            deadlines.extend(time.monotonic() - began)
+            deadlines.extend(charge.seconds)
             if await self._agent_speaks(user, deadlines):
                 return HUNG_UP
             if line.last:
@@ -85,16 +84,16 @@ class Talk:
     async def _user_speaks(self, user: User) -> Line:
         with _simulating():
             own = getattr(user, "deadline", None)
-            async with asyncio.timeout(self._limits.turn_timeout if own is None else own):
+            async with self._clock.timeout(self._limits.turn_timeout if own is None else own):
                 line = await user.speak()
             self._scribe.user(line)
         return line
 
     async def _agent_speaks(self, user: User, deadlines: Deadlines) -> bool:
         """Whether it hung up with its words."""
-        began = time.perf_counter()
+        charge = self._agent.charge()
         reply = await self._agent.reply(tuple(self._scribe.heard), deadlines.turn())
-        turn = self._scribe.agent(reply, time.perf_counter() - began)
+        turn = self._scribe.agent(reply, charge.seconds)
         with _simulating():
             user.hear(turn)
         return reply.hang_up

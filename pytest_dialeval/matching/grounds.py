@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from itertools import combinations
 
+from pytest_dialeval.matching.arithmetic import OPERANDS_AT_MOST
 from pytest_dialeval.matching.dates import Date
 from pytest_dialeval.matching.figures import Figure, figures
 from pytest_dialeval.matching.normal import normal, typed
@@ -20,8 +20,6 @@ _RAW_DATE_OR_TIME = re.compile(
     re.IGNORECASE,
 )
 _TEXT_AT_MOST = 200_000
-# Pairs of numbers are tried against each other; among too many anything would be some sum.
-_OPERANDS_AT_MOST = 30
 _HALF_DAY = 12 * 60
 
 
@@ -33,7 +31,7 @@ class Grounds:
         self._dates: set[Date] = set()
         self._times: set[int] = set()
         self._codes: set[str] = set()
-        self._operands: list[Decimal] = []
+        self.operands: list[Decimal] = []  # may be computed with in every turn
         self.written: dict[str, None] = {}  # the figures of texts as they stand there, in order
 
     def add_value(self, value: object) -> None:
@@ -78,7 +76,7 @@ class Grounds:
 
     def keep_as_operands(self) -> None:
         """What is known now may be computed with in every turn."""
-        self._operands = sorted(self._numbers)[:_OPERANDS_AT_MOST]
+        self.operands = sorted(self._numbers)[:OPERANDS_AT_MOST]
 
     def _add(self, figure: Figure) -> None:
         match figure.value:
@@ -118,18 +116,3 @@ class Grounds:
     def hold_tail(self, digits: str) -> bool:
         """Whether a longer code that was met ends so."""
         return any(each.endswith(digits) for each in self._codes)
-
-    def computed(self, known: Sequence[Figure]) -> set[Decimal | None]:
-        """Sums, differences and products of two numbers, shares of one, and sums of a row."""
-        row = [each.value for each in known if isinstance(each.value, Decimal)][:_OPERANDS_AT_MOST]
-        found: set[Decimal | None] = {each for one in row for each in (one * one, one + one)}
-        for one, other in combinations({*row, *self._operands}, 2):
-            found |= {abs(one + other), abs(one - other), abs(one * other)}
-        for share in (each.value for each in known if each.unit == "%"):
-            if isinstance(share, Decimal):
-                found |= {abs(one * (all_ + share)) / 100 for one in row for all_ in (-100, 0, 100)}
-        for start, total in enumerate(row):
-            for each in row[start + 1 :]:
-                total += each
-                found.add(abs(total))
-        return found

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
 
 from pydantic import Field
 
+from pytest_dialeval.matching.arithmetic import worked_out
 from pytest_dialeval.matching.figures import Figure, figures
 from pytest_dialeval.matching.grounds import Grounds
 from pytest_dialeval.matching.matcher import Matcher
@@ -161,19 +161,10 @@ def _not_computed(
     foreign: list[Figure], stated: Sequence[Figure], grounds: Grounds
 ) -> list[Figure]:
     """What cannot be computed from the numbers of the same turn, in as many steps as it takes."""
-    while foreign:
-        computed = grounds.computed([each for each in stated if each not in foreign])
-        found = [each for each in foreign if _size(each) in computed]
-        if not found:
-            break
-        # What was once worked out may be said again.
-        grounds.add_figures(found)
-        foreign = [each for each in foreign if each not in found]
-    return foreign
-
-
-def _size(figure: Figure) -> Decimal | None:
-    return abs(figure.value) if isinstance(figure.value, Decimal) else None
+    found = worked_out(foreign, stated, grounds.operands)
+    grounds.add_figures(found)  # what was once worked out may be said again
+    computed = set(found)
+    return [each for each in foreign if each not in computed]
 
 
 def _is_known_tail(text: str, figure: Figure, grounds: Grounds) -> bool:

@@ -21,6 +21,7 @@ class Criteria:
     """
 
     judge: Judge
+    deadline: float  # seconds for one verdict
     _asked: dict[str, CompiledRubric] = field(default_factory=dict)
     _held: dict[_Place, Dialogue] = field(default_factory=dict)
     _verdicts: dict[tuple[_Place, str], asyncio.Task[Verdict]] = field(default_factory=dict)
@@ -46,9 +47,17 @@ class Criteria:
     ) -> asyncio.Task[Verdict]:
         place = ((dialogue.case, dialogue.trial), name)
         if place not in self._verdicts:
-            task = asyncio.get_running_loop().create_task(grade(rubric, dialogue, self.judge))
+            task = asyncio.get_running_loop().create_task(self._in_time(dialogue, rubric))
             self._verdicts[place] = task
         return self._verdicts[place]
+
+    async def _in_time(self, dialogue: Dialogue, rubric: CompiledRubric) -> Verdict:
+        try:
+            async with asyncio.timeout(self.deadline):
+                return await grade(rubric, dialogue, self.judge)
+        except TimeoutError:
+            reason = f"the judge gave no verdict within {self.deadline:g} s (limits.timeout)"
+            return Verdict(rubric.rubric.id, "unscored", reason=reason, fault="judge_error")
 
 
 def _name(rubric: CompiledRubric) -> str:

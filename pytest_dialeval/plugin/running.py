@@ -20,6 +20,8 @@ from pytest_dialeval.conversation.user import SimulatedUser, Simulator
 from pytest_dialeval.errors import DialevalError
 from pytest_dialeval.grading.grade import batched
 from pytest_dialeval.grading.judge import Judge, NoJudge
+from pytest_dialeval.grading.rule_thread import RuleThread
+from pytest_dialeval.matching.catalogue import builtin_matchers
 from pytest_dialeval.plugin.ahead import DECLARED, Ahead, agent_key
 from pytest_dialeval.plugin.casting import agent_model
 from pytest_dialeval.plugin.choice import FIXTURE
@@ -29,7 +31,7 @@ from pytest_dialeval.plugin.fixture_agent import definition_for, outlives_items
 from pytest_dialeval.plugin.logs import ConversationLogs
 from pytest_dialeval.plugin.making import make_agent
 from pytest_dialeval.plugin.progress import Progress, Standing
-from pytest_dialeval.pool import Pool, Work
+from pytest_dialeval.pool import MARGIN, Lost, Pool, Work
 from pytest_dialeval.records.plan import PlannedTrial
 from pytest_dialeval.records.run import Graded
 from pytest_dialeval.records.suite import AgentSpec
@@ -62,9 +64,10 @@ class Running:
         self.pool = Pool(
             concurrency=self.concurrency,
             closing=self._hang_up,
-            watch=self.progress.tick if self.progress else None,
+            tick=self.progress.tick if self.progress else None,
         )
         self._began = time.monotonic()
+        self.rules = RuleThread(self.pool.clock)
         self.logs = ConversationLogs(engine.config)
         self.logs.open()
         self._graders: dict[str, Grader] = {}
@@ -85,7 +88,7 @@ class Running:
         """The verdicts that the item is about, made now or ahead."""
         if not self._needs_loop(cell.source):
             return self._grade_recording(cell)
-        if self.pool.paused.on:  # `n` at a post-mortem's prompt goes on, and no hook says so
+        if self.pool.clock.pause.on:  # `n` at a post-mortem's prompt goes on, and no hook says so
             self.pool.resume()
         lasting = self._meet(item, cell, fixture)
         attempt = attempt_of(item)
@@ -106,6 +109,8 @@ class Running:
             self.progress.clear()
         if "calls" in self.__dict__:
             self.calls.close()
+        if self.rules.close(MARGIN):
+            left = (*left, "the matcher of a rubric")
         self.ledger.close()
         self.logs.close()
         return left
@@ -185,7 +190,7 @@ class Running:
         judge = self.judge(source)
         if judge is None or isinstance(judge, NoJudge):
             return None
-        return self._criteria.setdefault(source.name, Criteria(judge))
+        return self._criteria.setdefault(source.name, Criteria(judge, source.limits.timeout))
 
     # ---- recordings by rule: graded where the item stands
 
@@ -259,24 +264,28 @@ class Running:
             return
         selected = tuple(self.engine.selected.get(cell.trial.id, cell.rubrics))
         grader = self._grader(cell.source)
-        hold = self._holder(cell, grader, attempt)
-        self.pool.submit(Work(held, selected, hold, grader.grade, grader.finish))
+        hold, lost = self._holder(cell, grader, attempt)
+        turn = cell.source.limits.turn_timeout
+        self.pool.submit(
+            Work(held, selected, hold, grader.grade, grader.finish, lost=lost, turn_timeout=turn)
+        )
 
-    def _holder(self, cell: Cell, grader: Grader, attempt: int) -> Callable[[], Any]:
+    def _holder(self, cell: Cell, grader: Grader, attempt: int) -> tuple[Callable[[], Any], Lost]:
+        """What holds a conversation, and what ends it where the loop stands still."""
         source, trial = cell.source, replace(cell.trial, attempt=attempt)
         if source.recorded:
 
             async def known() -> Held:
                 return self._known(source, trial, grader)
 
-            return known
+            return known, None
         agent = self._agent(cell)
         if isinstance(agent, DialevalError):
 
             async def broken() -> Held:
                 return held_without(trial, str(agent), grader)
 
-            return broken
+            return broken, None
         live = LiveTrial(
             planned=trial,
             persona=source.persona(trial.persona),
@@ -290,9 +299,9 @@ class Running:
             off_loop=self.pool.off_loop,
             isolated=not source.in_process(trial.agent),
             simulator=self._simulator(source, trial),
-            pause=self.pool.paused,
+            clock=self.pool.clock,
         )
-        return live.hold
+        return live.hold, live.lost
 
     def _simulator(self, source: LoadedSource, trial: PlannedTrial) -> Simulator:
         """Who plays the persona: a hook's, a model within the script, or the script alone."""
@@ -332,6 +341,9 @@ class Running:
                 forget=self._forgetter(source),
                 body_held=criteria.held if criteria else None,
                 deadline=source.limits.timeout,
+                clock=self.pool.clock,
+                rules=self.rules,
+                users_matchers=not source.offers.matchers.keys() <= builtin_matchers().keys(),
             )
         return found
 

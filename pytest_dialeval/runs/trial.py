@@ -6,15 +6,15 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, count
 from pathlib import Path
 
 from pytest_dialeval.conversation.agent import AgentFactory
+from pytest_dialeval.conversation.clock import LoopClock
 from pytest_dialeval.conversation.converse import converse
-from pytest_dialeval.conversation.pause import Pause
 from pytest_dialeval.conversation.user import Simulator
-from pytest_dialeval.errors import RunError
+from pytest_dialeval.errors import RunError, TranscriptError
 from pytest_dialeval.grading.grade import (
     CompiledRubric,
     Dialogue,
@@ -22,6 +22,7 @@ from pytest_dialeval.grading.grade import (
     grade_by_rule,
 )
 from pytest_dialeval.grading.judge import Judge, NoJudge
+from pytest_dialeval.grading.rule_thread import RuleThread
 from pytest_dialeval.grading.scoring import score_trial
 from pytest_dialeval.matching.matcher import Matcher
 from pytest_dialeval.planning.draw import Draw
@@ -34,10 +35,12 @@ from pytest_dialeval.records.verdict import TrialScore, Verdict
 from pytest_dialeval.runs.directory import RunDirectory
 from pytest_dialeval.runs.excerpt import excerpt
 from pytest_dialeval.runs.ledger import LedgerWriter
+from pytest_dialeval.traces.reader import read_trace
 from pytest_dialeval.traces.redaction import Redaction
 from pytest_dialeval.traces.writer import PART, TraceWriter
 
 RESULT_SCHEMA = "dialeval.result/1"
+SHORT = 20_000  # characters
 OffLoop = Callable[[Callable[[], None]], Awaitable[None]]
 
 
@@ -64,7 +67,11 @@ class Grader:
     # Told of a trial, by case and number, that ended unmeasured by what models replied.
     forget: Callable[[str, int], None] | None = None
     body_held: Callable[[Dialogue], None] | None = None  # told of what a body will ask about
-    deadline: float = TIMEOUT  # seconds for one verdict of a judge
+    deadline: float = TIMEOUT  # seconds for one verdict
+    clock: LoopClock = field(default_factory=LoopClock)
+    # A matcher of ours reads a short text in less time than a thread takes to wake.
+    rules: RuleThread | None = None  # where others decide; None: on the loop, as all do
+    users_matchers: bool = False  # whether some rubric may be decided by a matcher of the user's
 
     async def grade(self, held: Held, rubric: str) -> Graded:
         """One verdict, in the ledger before anybody sees it; a body decides for itself, later."""
@@ -75,24 +82,51 @@ class Grader:
         return self._filed(held, await self._in_time(rubric, held))
 
     async def _in_time(self, rubric: str, held: Held) -> Verdict:
-        """A judge that never answers gives no verdict, and keeps nobody waiting for ever."""
+        """A judge or a matcher that never answers gives no verdict, and keeps nobody waiting."""
+        compiled = self.rubrics[rubric]
+        slow = self.users_matchers or _is_long(held.dialogue.transcript)
+        if compiled.check is not None and self.rules is not None and slow:
+            return await self._by_rule(self.rules, compiled, held.dialogue)
         try:
-            async with asyncio.timeout(self.deadline):
-                return await grade(self.rubrics[rubric], held.dialogue, self.judge)
+            async with self.clock.timeout(self.deadline):
+                return await grade(compiled, held.dialogue, self.judge)
         except TimeoutError:
             reason = f"the judge gave no verdict within {self.deadline:g} s (limits.timeout)"
             return Verdict(rubric, "unscored", reason=reason, fault="judge_error")
+
+    async def _by_rule(
+        self, rules: RuleThread, rubric: CompiledRubric, dialogue: Dialogue
+    ) -> Verdict:
+        try:
+            return await rules(lambda: grade_by_rule(rubric, dialogue), self.deadline)
+        except TimeoutError:
+            who = f"matcher {rubric.rubric.spec.method!r}"
+            reason = f"{who} gave no verdict within {self.deadline:g} s (limits.timeout)"
+            return Verdict(rubric.rubric.id, "unscored", reason=reason, fault="harness_error")
 
     def grade_now(self, held: Held, rubric: str) -> Graded:
         """The same without a loop, for a rule or a body."""
         if rubric == self.body:
             return self._for_body(held, rubric)
+        return self._filed(held, self._without_judge(rubric, held))
+
+    def _without_judge(self, rubric: str, held: Held) -> Verdict:
         judge = self.judge if isinstance(self.judge, NoJudge) else None
-        return self._filed(held, grade_by_rule(self.rubrics[rubric], held.dialogue, judge))
+        return grade_by_rule(self.rubrics[rubric], held.dialogue, judge)
 
     def dialogue(self, planned: PlannedTrial, transcript: Transcript) -> Dialogue:
         """What is graded, with the names that a judge's calls are recorded by."""
         return Dialogue(transcript, self.task, planned.case, planned.number, self.batch)
+
+    def grade_lost(self, held: Held, rubric: str) -> Graded:
+        """The same while the loop stands still: no judge can be asked."""
+        if rubric == self.body:
+            return self._for_body(held, rubric)
+        verdict = self._without_judge(rubric, held)
+        if held.conversation.outcome == "agent_error" and verdict.status == "unscored":
+            reason = f"it cannot be decided: {held.dialogue.transcript.reason}"
+            verdict = replace(verdict, reason=reason, fault="harness_error")
+        return self._filed(held, verdict)
 
     def _filed(self, held: Held, verdict: Verdict) -> Graded:
         conversation = held.conversation
@@ -159,8 +193,9 @@ class LiveTrial:
     off_loop: OffLoop
     isolated: bool
     simulator: Simulator
-    pause: Pause
+    clock: LoopClock
     redaction: Redaction | None = None  # None: what the environment's names give away
+    writing: list[TraceWriter] = field(default_factory=list)  # the last one is this trial's
 
     async def hold(self) -> Held:
         """Converse; a disk that fails voids this trial alone."""
@@ -176,6 +211,18 @@ class LiveTrial:
             raise
         return self._file(transcript, path, time.monotonic() - began)
 
+    def lost(self, rubrics: Sequence[str], outcome: Outcome, reason: str) -> list[Graded]:
+        """End it on another thread, as the loop stands still, and file what can be said of it."""
+        transcript = Transcript(outcome=outcome, reason=reason)
+        path = self.grader.directory.traces / f"{self.planned.id}.jsonl"
+        if self.writing:
+            path = self.writing[-1].path
+            transcript = _broken_off(self.writing[-1], transcript)
+        held = self._file(transcript, path, None)
+        graded = [self.grader.grade_lost(held, each) for each in rubrics]
+        self.grader.finish(held, graded)
+        return graded
+
     def _free_path(self) -> Path:
         """Each attempt has a trace of its own; so has a trial that a lost worker had begun."""
         attempt = f".{self.planned.attempt}" if self.planned.attempt > 1 else ""
@@ -187,6 +234,7 @@ class LiveTrial:
     async def _converse(self, path: Path) -> Transcript:
         draw = Draw(self.seed, self.planned.task, self.planned.persona, self.planned.number)
         trace = TraceWriter(path, redaction=self.redaction)
+        self.writing.append(trace)
         try:
             return await converse(
                 self.grader.task,
@@ -198,17 +246,17 @@ class LiveTrial:
                 header=self.header,
                 matchers=self.matchers,
                 simulator=self.simulator,
-                pause=self.pause,
+                clock=self.clock,
                 case=self.planned.case,
                 trial=self.planned.number,
             )
         finally:  # fsync takes milliseconds: not on the loop
             await self.off_loop(lambda: trace.close(sync=True))
 
-    def _file(self, transcript: Transcript, path: Path, seconds: float) -> Held:
+    def _file(self, transcript: Transcript, path: Path, seconds: float | None) -> Held:
         conversation = replace(
             _told(self.planned, transcript),
-            seconds=round(seconds, 4),
+            seconds=None if seconds is None else round(seconds, 4),
             trace=_written(path),
             isolated=self.isolated,
         )
@@ -261,6 +309,26 @@ def _written(trace: Path) -> str | None:
     """The name that a trace has on disk; one without an end keeps that of its parts."""
     names = (trace.name, trace.name + PART)
     return next((each for each in names if trace.with_name(each).exists()), None)
+
+
+def _is_long(transcript: Transcript) -> bool:
+    texts = sum(len(each.text) for each in transcript.turns)
+    calls = (call for each in transcript.turns for call in each.tool_calls)
+    return texts + sum(len(each.result or "") for each in calls) > SHORT
+
+
+def _broken_off(trace: TraceWriter, ending: Transcript) -> Transcript:
+    """What was said so far, with this ending; the trace gets it too."""
+    try:
+        said = read_trace(trace.part).transcript
+        trace.error(ending.outcome, ending.reason)
+        trace.end(ending.outcome, ending.reason)
+        trace.close(sync=True)
+    except RunError as error:
+        return _void(str(error))
+    except TranscriptError:  # it had not begun: it waited for a place with its agent
+        return ending
+    return replace(ending, turns=said.turns)
 
 
 def _void(why: str) -> Transcript:

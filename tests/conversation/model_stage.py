@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from pytest_dialeval.conversation.clock import LoopClock
 from pytest_dialeval.conversation.converse import converse
 from pytest_dialeval.conversation.model_user import model_simulator
 from pytest_dialeval.conversation.python_agent import adapt
@@ -65,6 +66,7 @@ def held_with(
     limit: int | None = None,
     deadline: float = 30.0,
     seed: str = "seed",
+    clock: LoopClock | None = None,
     **keys: Any,
 ) -> Transcript:
     """One conversation in which the model words the user's lines."""
@@ -76,6 +78,7 @@ def held_with(
             draw=draw(seed),
             matchers=MATCHERS,
             limits=limits or Limits(),
+            clock=clock,
             trace=trace,
             simulator=simulator(model, limit=limit, deadline=deadline),
         )

@@ -10,6 +10,7 @@ import pytest
 
 from pytest_dialeval.conversation.agent import Brief, Reply
 from pytest_dialeval.conversation.agent_task import AgentTask
+from pytest_dialeval.conversation.clock import LoopClock
 from pytest_dialeval.conversation.deadline import Deadline
 from pytest_dialeval.errors import AgentFault, HarnessFault, NotMeasured, ProviderFault
 from tests.conversation.stage import Stub
@@ -20,7 +21,7 @@ BRIEF = Brief("task")
 
 
 async def asked(reply: Callable[[], Awaitable[Any]], deadline: Deadline = LONG) -> Reply:
-    task = AgentTask(lambda: Stub(reply))
+    task = AgentTask(lambda: Stub(reply), LoopClock())
     try:
         await task.start(BRIEF, LONG)
         return await task.reply((), deadline)
@@ -52,7 +53,7 @@ def test_an_agent_may_know_better_whose_its_lateness_is(deadline: Deadline):
         return await asyncio.Event().wait()  # type: ignore[func-returns-value, return-value]
 
     async def main() -> None:
-        task = AgentTask(lambda: Slow(wait))
+        task = AgentTask(lambda: Slow(wait), LoopClock())
         await task.start(BRIEF, LONG)
         with pytest.raises(ProviderFault, match="the endpoint: too late"):
             await task.reply((), deadline)
@@ -70,7 +71,7 @@ def test_all_calls_run_in_one_task():
         return Reply()
 
     async def main() -> None:
-        task = AgentTask(lambda: Stub(note, start=note, close=note))
+        task = AgentTask(lambda: Stub(note, start=note, close=note), LoopClock())
         await task.start(BRIEF, LONG)
         await task.reply((), LONG)
         await task.end()
@@ -90,7 +91,7 @@ def test_a_context_variable_set_in_start_is_there_in_reply():
         return Reply(span.get())
 
     async def main() -> str:
-        task = AgentTask(lambda: Stub(reply, start=start))
+        task = AgentTask(lambda: Stub(reply, start=start), LoopClock())
         await task.start(BRIEF, LONG)
         text = (await task.reply((), LONG)).text
         await task.end()
@@ -152,7 +153,7 @@ def test_an_error_while_it_is_made_is_its_fault():
         raise RuntimeError("no key")
 
     async def main() -> None:
-        task = AgentTask(make)
+        task = AgentTask(make, LoopClock())
         with pytest.raises(AgentFault, match="RuntimeError: no key"):
             await task.start(BRIEF, LONG)
         await task.end()
@@ -177,7 +178,7 @@ def test_a_late_answer_is_cancelled_and_the_agent_closed():
         events.append("closed")
 
     async def main() -> None:
-        task = AgentTask(lambda: Stub(hang, close=close))
+        task = AgentTask(lambda: Stub(hang, close=close), LoopClock())
         await task.start(BRIEF, LONG)
         with pytest.raises(AgentFault, match="too late"):
             await task.reply((), SOON)
@@ -228,7 +229,7 @@ def test_errors_in_closing_are_a_warning(caplog: pytest.LogCaptureFixture):
         raise KeyError("session")
 
     async def main() -> None:
-        task = AgentTask(lambda: Stub(hello, close=close))
+        task = AgentTask(lambda: Stub(hello, close=close), LoopClock())
         await task.start(BRIEF, LONG)
         await task.end()
 
@@ -249,7 +250,7 @@ def test_the_loop_can_stop_while_an_agent_is_asked():
         return Reply()
 
     async def main() -> None:
-        task = AgentTask(lambda: Stub(hang))
+        task = AgentTask(lambda: Stub(hang), LoopClock())
         await task.start(BRIEF, LONG)
         waiting = asyncio.create_task(task.reply((), LONG))
         await asyncio.sleep(0)
@@ -271,7 +272,7 @@ def test_a_call_that_had_not_begun_is_dropped_and_the_agent_still_closed():
         events.append("closed")
 
     async def main() -> None:
-        task = AgentTask(lambda: Stub(reply, close=close))
+        task = AgentTask(lambda: Stub(reply, close=close), LoopClock())
         await task.start(BRIEF, LONG)
         asking = asyncio.create_task(task.reply((), LONG))
         asyncio.get_running_loop().call_soon(asking.cancel)

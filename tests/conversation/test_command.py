@@ -12,6 +12,7 @@ import pytest
 
 from pytest_dialeval.conversation.agent import AgentFactory, Brief
 from pytest_dialeval.conversation.agent_task import AgentTask
+from pytest_dialeval.conversation.clock import LoopClock
 from pytest_dialeval.conversation.command import CommandAgent
 from pytest_dialeval.conversation.converse import converse
 from pytest_dialeval.conversation.deadline import Deadline
@@ -174,7 +175,7 @@ def test_a_late_one_that_ignores_sigterm_is_killed_with_its_children(tmp_path: P
     os.mkfifo(pipe)
 
     async def main() -> tuple[int, float]:
-        task = AgentTask(program(text, str(pipe)))
+        task = AgentTask(program(text, str(pipe)), LoopClock())
         await task.start(Brief("task"), Deadline(60, "never"))
         child = int(await asyncio.to_thread(pipe.read_text))
         began = time.monotonic()

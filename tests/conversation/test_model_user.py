@@ -7,13 +7,13 @@ import re
 from dataclasses import replace
 from itertools import count, pairwise
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_dialeval.conversation import model_user
+from pytest_dialeval.conversation.clock import LoopClock
 from pytest_dialeval.conversation.user import Line, SimulatedUser
 from pytest_dialeval.errors import (
     AgentFault,
@@ -276,11 +276,9 @@ def test_the_models_time_is_not_bound_by_the_agents_turn() -> None:
     )
 
 
-def test_the_agents_deadline_stands_while_the_user_thinks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_agents_deadline_stands_while_the_user_thinks() -> None:
     now = [0.0]
-    clock = SimpleNamespace(monotonic=lambda: now[0], perf_counter=lambda: now[0])
-    for module in ("talk", "deadline"):
-        monkeypatch.setattr(f"pytest_dialeval.conversation.{module}.time", clock)
+    clock = LoopClock(lambda: now[0])
 
     def thinks(call: ChatCall) -> str:
         now[0] += 100.0
@@ -292,9 +290,9 @@ def test_the_agents_deadline_stands_while_the_user_thinks(monkeypatch: pytest.Mo
 
     who = persona(State("start", goal="chat"))
     limits = Limits(timeout=10.0)
-    transcript = held_with(Model(by=thinks), who, agent, limits=limits, max_rounds=5)
+    transcript = held_with(Model(by=thinks), who, agent, limits=limits, max_rounds=5, clock=clock)
     assert transcript.outcome == "limit_reached"
-    transcript = held_with(Model(by=thinks), who, agent, limits=limits, max_rounds=12)
+    transcript = held_with(Model(by=thinks), who, agent, limits=limits, max_rounds=12, clock=clock)
     assert transcript.reason == "the conversation took longer than 10 s (limits.timeout)"
 
 

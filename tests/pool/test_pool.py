@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from pytest_dialeval.errors import HarnessFault, RunError
-from pytest_dialeval.pool import GONE, STOPPED, Pool, Work
+from pytest_dialeval.pool import FOREIGN, GONE, STOPPED, Pool, Work
 from pytest_dialeval.records.run import Graded
 from tests.pool.works import (
     PATIENCE,
@@ -223,7 +223,7 @@ def test_no_error_hangs_or_ends_anything(
 
 def test_one_that_cancels_itself_leaves_nobody_waiting(pool: Pool, notes: Notes) -> None:
     pool.submit(failing("bad", asyncio.CancelledError()))
-    assert fault(pool, "bad") == f"bad: {STOPPED}"
+    assert fault(pool, "bad") == f"bad: {FOREIGN}"
     submitted(pool, Trial("good", notes))
     assert pool.graded("good", "r") == graded("good", "r")
 

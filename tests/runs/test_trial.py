@@ -6,6 +6,7 @@ import asyncio
 import errno
 import json
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from hashlib import blake2b
@@ -14,12 +15,13 @@ from typing import Any
 
 import pytest
 
-from pytest_dialeval.conversation.pause import Pause
+from pytest_dialeval.conversation.clock import LoopClock
 from pytest_dialeval.conversation.python_agent import adapt
 from pytest_dialeval.conversation.user import SimulatedUser
 from pytest_dialeval.errors import RunError
-from pytest_dialeval.grading.grade import compile_rubrics
+from pytest_dialeval.grading.grade import compile_rubrics, grade_by_rule
 from pytest_dialeval.grading.judge import Judge, JudgeQuestion, JudgeReply
+from pytest_dialeval.grading.rule_thread import RuleThread
 from pytest_dialeval.matching.catalogue import builtin_matchers
 from pytest_dialeval.records.plan import PlannedTrial
 from pytest_dialeval.records.rubric import Rubric
@@ -102,7 +104,7 @@ def live(grader: Grader, agent: object = answer, trial: PlannedTrial | None = No
         off_loop=now,
         isolated=False,
         simulator=SimulatedUser,
-        pause=Pause(),
+        clock=LoopClock(),
     )
 
 
@@ -438,3 +440,82 @@ def test_a_result_that_cannot_be_written_costs_no_verdict(
     directory.traces.rmdir()
     grader.finish(held, graded)
     assert entries(directory)[1:] == [("verdict", "passed", 1)]
+
+
+# ---- where the loop stands still
+
+
+def test_a_trial_that_is_lost_is_filed_with_what_was_said(
+    directory: RunDirectory, ledger: LedgerWriter
+) -> None:
+    rubrics = (
+        FREE,
+        Rubric("kept", "safety", MatcherSpec("keyword", {"any": ["never said"]})),
+        replace(JUDGED, dimension="safety"),
+    )
+
+    async def scene() -> list[str]:
+        asked = asyncio.Event()
+
+        async def silent_at_last(message: str) -> str:
+            if message.startswith("Thanks"):
+                asked.set()
+                await asyncio.Event().wait()
+            return "It is free."
+
+        trial = live(grader_of(directory, ledger, rubrics), silent_at_last)
+        holding = asyncio.create_task(trial.hold())
+        await asked.wait()
+        graded = trial.lost(["free", "kept", "polite"], "agent_error", "it blocks the loop")
+        holding.cancel()
+        await asyncio.gather(holding, return_exceptions=True)
+        return [f"{each.verdict.status}: {each.verdict.reason}" for each in graded]
+
+    free, kept, polite = asyncio.run(scene())
+    assert free == "failed: the agent failed: it blocks the loop"
+    assert kept.startswith("not_applicable: the agent failed before it could be decided")
+    assert polite == "unscored: it cannot be decided: it blocks the loop"
+    trace = read_trace(directory.traces / "t.a.p-1.jsonl")
+    assert (trace.transcript.outcome, len(trace.transcript.turns)) == ("agent_error", 3)
+    assert entries(directory)[:2] == [("conversation", "agent_error", 1), ("verdict", "failed", 1)]
+    assert (directory.traces / "t.a.p-1.result.json").exists()
+
+
+def test_a_trial_that_is_lost_before_its_first_word(
+    directory: RunDirectory, grader: Grader
+) -> None:
+    [graded] = live(grader).lost(["free"], "harness_error", "another blocks the loop")
+    assert (graded.verdict.status, graded.verdict.fault) == ("unscored", "harness_error")
+    assert graded.verdict.reason == "another blocks the loop"
+    assert entries(directory) == [
+        ("conversation", "harness_error", 1),
+        ("verdict", "unscored", 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("users_matchers", "said", "beside"),
+    [(False, "It is free.", False), (True, "It is free.", True), (False, "free " * 5_000, True)],
+)
+def test_rules_that_may_take_long_decide_beside_the_loop(
+    directory: RunDirectory,
+    ledger: LedgerWriter,
+    monkeypatch: pytest.MonkeyPatch,
+    users_matchers: bool,
+    said: str,
+    beside: bool,
+) -> None:
+    threads = []
+
+    def noting(*given: Any) -> Any:
+        threads.append(threading.current_thread().name)
+        return grade_by_rule(*given)
+
+    monkeypatch.setattr("pytest_dialeval.runs.trial.grade_by_rule", noting)
+    monkeypatch.setattr("pytest_dialeval.grading.grade.grade_by_rule", noting)
+    rules = RuleThread(LoopClock())
+    grader = grader_of(directory, ledger, rules=rules, users_matchers=users_matchers)
+    held = recorded(ledger, Transcript((Turn(1, "agent", said, 1),)))
+    assert asyncio.run(grader.grade(held, "free")).verdict.status == "passed"
+    assert (threads == ["dialeval-rules"]) == beside
+    assert not rules.close(10)

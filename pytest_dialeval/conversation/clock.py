@@ -1,0 +1,101 @@
+"""The clock of a loop's deadlines: it stands while the loop stands still or a debugger is at work.
+
+One agent that blocks the loop must not make all others late. A heartbeat shows how long the loop
+kept its timers waiting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from pytest_dialeval.conversation.pause import Pause
+
+BEAT = 0.05  # seconds
+
+
+class GivenUp(SystemExit):
+    """Raised on a loop that comes back when nobody waits for it any more: it leaves the loop."""
+
+
+class LoopClock:
+    """Seconds in which the loop did its work; without `start` those of the machine."""
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self.pause = Pause(monotonic)
+        self.beats = 0  # read by another thread: does the loop go on?
+        self.given_up = False  # set by another thread
+        self._monotonic = monotonic
+        self._due: float | None = None
+        self._stood = 0.0
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Beat as long as the loop runs."""
+        self._beat(loop)
+
+    def _beat(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.check()
+        self._stood = self.stood
+        self._due = self.unpaused + BEAT
+        self.beats += 1
+        loop.call_later(BEAT, self._beat, loop)
+
+    def check(self) -> None:
+        """GivenUp where nothing may go on here."""
+        if self.given_up:
+            raise GivenUp
+
+    @property
+    def unpaused(self) -> float:
+        """Seconds without those at a debugger."""
+        return self._monotonic() - self.pause.seconds
+
+    @property
+    def stood(self) -> float:
+        """How long the loop has stood still so far, with the present delay."""
+        late = 0.0 if self._due is None else max(0.0, self.unpaused - self._due)
+        # A block began somewhere between two beats: in doubt it counts from the first.
+        return self._stood + late + (BEAT if late > BEAT else 0.0)
+
+    @property
+    def now(self) -> float:
+        """Seconds since some moment in which the loop went on."""
+        return self.unpaused - self.stood
+
+    async def wait(self, futures: Sequence[asyncio.Future[Any]], seconds: float) -> None:
+        """Until one of them is done, or for so many seconds of this clock."""
+        end, left = self.now + seconds, seconds
+        while left > 0:
+            first = asyncio.FIRST_COMPLETED
+            done, _ = await asyncio.wait(futures, timeout=left, return_when=first)
+            if done:
+                return
+            left = patient(end - self.now)
+
+    @asynccontextmanager
+    async def timeout(self, seconds: float) -> AsyncIterator[None]:
+        """asyncio.timeout by this clock."""
+        loop, end = asyncio.get_running_loop(), self.now + seconds
+        timer: asyncio.TimerHandle
+
+        def look() -> None:
+            nonlocal timer
+            if left := patient(end - self.now):
+                timer = loop.call_later(left, look)
+            else:
+                scope.reschedule(loop.time())
+
+        async with asyncio.timeout(None) as scope:
+            timer = loop.call_later(seconds, look)
+            try:
+                yield
+            finally:
+                timer.cancel()
+
+
+def patient(left: float) -> float:
+    """No fewer seconds than a beat, or none: while a clock stands nobody need look often."""
+    return max(left, BEAT) if left > 0 else 0.0

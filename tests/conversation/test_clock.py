@@ -1,0 +1,175 @@
+"""Deadlines by a clock that the test moves."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from pytest_dialeval.conversation.clock import BEAT, GivenUp, LoopClock, patient
+
+
+class Time:
+    """Seconds that pass when the test says so."""
+
+    def __init__(self) -> None:
+        self.seconds = 100.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+    def passes(self, seconds: float) -> None:
+        self.seconds += seconds
+
+
+@pytest.fixture
+def time() -> Time:
+    return Time()
+
+
+@pytest.fixture
+def clock(time: Time) -> LoopClock:
+    return LoopClock(time)
+
+
+def beat(clock: LoopClock) -> None:
+    """The heart beats now."""
+    loop = asyncio.new_event_loop()
+    try:
+        clock.start(loop)
+    finally:
+        loop.close()
+
+
+def test_without_a_heart_it_is_the_machines(clock: LoopClock, time: Time) -> None:
+    began = clock.now
+    time.passes(1000)
+    assert clock.now - began == 1000
+    assert clock.stood == 0
+
+
+def test_it_goes_while_the_heart_beats(clock: LoopClock, time: Time) -> None:
+    beat(clock)
+    began = clock.now
+    for _ in range(10):
+        time.passes(BEAT)
+        beat(clock)
+    assert clock.now - began == pytest.approx(10 * BEAT)
+    assert clock.stood == pytest.approx(0)
+    assert clock.beats == 11
+
+
+def test_it_stands_from_the_last_beat_before_the_block(clock: LoopClock, time: Time) -> None:
+    beat(clock)
+    began = clock.now
+    time.passes(5)
+    assert clock.now == pytest.approx(began)  # also before the late beat is heard
+    beat(clock)
+    assert clock.now == pytest.approx(began)
+    assert clock.stood == pytest.approx(5)
+    time.passes(BEAT / 2)
+    assert clock.now - began == pytest.approx(BEAT / 2)
+
+
+def test_a_beat_a_little_late_counts_as_much(clock: LoopClock, time: Time) -> None:
+    beat(clock)
+    time.passes(1.5 * BEAT)
+    beat(clock)
+    assert clock.stood == pytest.approx(BEAT / 2)
+
+
+def test_it_stands_while_somebody_is_at_a_debugger(clock: LoopClock, time: Time) -> None:
+    beat(clock)
+    began = clock.now
+    clock.pause.begin()
+    clock.pause.begin()
+    time.passes(60)
+    assert clock.now == pytest.approx(began)
+    clock.pause.leave()
+    clock.pause.leave()
+    assert clock.now == pytest.approx(began)
+    assert clock.stood == pytest.approx(0)  # a debugger in the agent itself blocks the loop, too
+    time.passes(BEAT)
+    assert clock.now - began == pytest.approx(BEAT)
+    assert clock.pause.seconds == 60
+
+
+def test_a_heart_that_was_given_up_leaves_the_loop(clock: LoopClock) -> None:
+    clock.given_up = True
+    with pytest.raises(GivenUp):
+        beat(clock)
+
+
+@pytest.mark.parametrize(("left", "expected"), [(-1, 0), (0, 0), (1e-6, BEAT), (3, 3)])
+def test_nobody_looks_more_often_than_it_beats(left: float, expected: float) -> None:
+    assert patient(left) == expected
+
+
+# ---- waiting; the loop's own timers are real, and short
+
+
+def test_a_wait_ends_with_what_is_awaited(clock: LoopClock) -> None:
+    async def scene() -> bool:
+        future = asyncio.get_running_loop().create_future()
+        asyncio.get_running_loop().call_soon(future.set_result, None)
+        await clock.wait([future], 60)
+        return future.done()
+
+    assert asyncio.run(scene())
+
+
+def test_a_wait_goes_on_while_the_clock_stands(clock: LoopClock, time: Time) -> None:
+    async def scene() -> list[str]:
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        notes: list[str] = []
+
+        def passes() -> None:
+            notes.append("time passes")
+            time.passes(1)
+
+        asyncio.get_running_loop().call_later(3 * BEAT, passes)
+        await clock.wait([future], 0.01)
+        return [*notes, "over"]
+
+    assert asyncio.run(scene()) == ["time passes", "over"]
+
+
+def test_a_timeout_goes_by_it(clock: LoopClock, time: Time) -> None:
+    async def scene() -> None:
+        asyncio.get_running_loop().call_later(3 * BEAT, time.passes, 1)
+        async with clock.timeout(0.01):
+            await asyncio.Event().wait()
+
+    began = time.seconds
+    with pytest.raises(TimeoutError):
+        asyncio.run(scene())
+    assert time.seconds - began == 1
+
+
+def test_what_is_done_in_time_meets_no_timeout(clock: LoopClock) -> None:
+    async def scene() -> str:
+        async with clock.timeout(60):
+            await asyncio.sleep(0)
+        return "done"
+
+    assert asyncio.run(scene()) == "done"
+
+
+def test_a_pause_is_waited_for(clock: LoopClock) -> None:
+    async def scene() -> list[str]:
+        notes = []
+        await clock.pause.over()
+        clock.pause.begin()
+
+        async def wait() -> None:
+            await clock.pause.over()
+            notes.append("went on")
+
+        waiting = asyncio.create_task(wait())
+        await asyncio.sleep(0)
+        notes.append("paused")
+        clock.pause.end()
+        await waiting
+        return notes
+
+    assert asyncio.run(scene()) == ["paused", "went on"]
