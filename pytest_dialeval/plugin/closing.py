@@ -68,7 +68,8 @@ class Closing:
         if (directory.path / "tapes").is_dir():  # else no reason to import what models need
             from pytest_dialeval.plugin.calling import merge_tapes
 
-            self.recorded += merge_tapes(directory, sources, self.config.rootpath)
+            for text, kept in merge_tapes(directory, sources, self.config.rootpath):
+                (self.recorded if kept else self.trouble).append(text)
 
     def _not_known(self, session: pytest.Session) -> int:
         """The status where no figures can be had: 10, unless something failed for sure."""

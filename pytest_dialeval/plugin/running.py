@@ -21,6 +21,7 @@ from pytest_dialeval.errors import DialevalError
 from pytest_dialeval.grading.grade import batched
 from pytest_dialeval.grading.judge import Judge, NoJudge
 from pytest_dialeval.plugin.ahead import DECLARED, Ahead, agent_key
+from pytest_dialeval.plugin.casting import asked
 from pytest_dialeval.plugin.choice import FIXTURE
 from pytest_dialeval.plugin.collection import Cell
 from pytest_dialeval.plugin.criteria import Criteria
@@ -67,6 +68,7 @@ class Running:
         self._graders: dict[str, Grader] = {}
         self._judges: dict[str, Judge | NoJudge | None] = {}
         self._criteria: dict[str, Criteria] = {}
+        self._void: list[tuple[Recorder, str, int]] = []  # trials to be forgotten in the end
         self._recorded: dict[str, dict[str, Graded]] = {}
         self._held: dict[str, Held] = {}
         self._agents: dict[str, AgentFactory | DialevalError] = {}
@@ -100,6 +102,8 @@ class Running:
         if self.progress is not None:
             self.progress.clear()
         if "calls" in self.__dict__:
+            for recorder, case, trial in self._void:
+                _quietly(recorder, case, trial)
             self.calls.close()
         self.ledger.close()
         self.logs.close()
@@ -172,6 +176,14 @@ class Running:
         if judge is None or isinstance(judge, NoJudge):
             return None
         return self._criteria.setdefault(source.name, Criteria(judge))
+
+    def body_unmeasured(self, source: LoadedSource, case: str, trial: int) -> None:
+        """What the judge replied to a body was of no use: its cassette is told in the end.
+
+        Not at once: other criteria may still be judged ahead, and would begin the trial anew.
+        """
+        if asked(source):
+            self._void.append((self.calls.chat(source), case, trial))
 
     # ---- recordings by rule: graded where the item stands
 
@@ -281,10 +293,16 @@ class Running:
 
     def _forgetter(self, source: LoadedSource) -> Callable[[str, int], None] | None:
         """How a trial is told to its cassette that ended unmeasured by what models replied."""
-        if not source.models:
+        if not asked(source):
             return None
         recorder = self.calls.chat(source)
-        return lambda case, trial: self.pool.soon(lambda: _quietly(recorder, case, trial))
+
+        def forget(case: str, trial: int) -> None:
+            # The last trial may be told of when the loop takes nothing more.
+            if not self.pool.soon(lambda: _quietly(recorder, case, trial)):
+                self._void.append((recorder, case, trial))
+
+        return forget
 
     def _grader(self, source: LoadedSource) -> Grader:
         found = self._graders.get(source.name)
