@@ -9,8 +9,8 @@ import select
 import subprocess
 import sys
 import time
-from contextlib import AbstractContextManager, contextmanager
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from io import StringIO
 from typing import Any

@@ -130,12 +130,11 @@ def test_a_body_runs_again_over_the_stored_conversation(shop: Shop) -> None:
         """
     shop.write("test_body.py", body.format(word="lamp"))
     shop.run("test_body.py").assert_outcomes(passed=4)
+    first = shop.last_run.name
     (shop.path / "talks").unlink()
     regrade(shop, "test_body.py").assert_outcomes(passed=4)
     shop.write("test_body.py", body.format(word="tractor"))
-    shop.run("test_body.py", "--dialeval-regrade", shop.runs[0].name).assert_outcomes(
-        failed=2, passed=2
-    )
+    shop.run("test_body.py", "--dialeval-regrade", first).assert_outcomes(failed=2, passed=2)
     assert talks(shop) == 0
 
 
@@ -193,13 +192,14 @@ def test_another_persona_alone_is_missing(shop: Shop) -> None:
 
 def test_a_trace_that_is_broken_or_gone_voids_its_trial_alone(shop: Shop) -> None:
     held(shop)
-    first, second = sorted((shop.last_run / "traces").glob("*.jsonl"))
+    run = shop.last_run
+    first, second = sorted((run / "traces").glob("*.jsonl"))
     first.unlink()
     result = regrade(shop)
     result.assert_outcomes(passed=1, errors=1)
     assert "Traceback" not in result.stdout.str()
     second.write_text("nonsense\n", encoding="utf-8")
-    result = shop.run("--dialeval-regrade", shop.runs[0].name)
+    result = shop.run("--dialeval-regrade", run.name)
     result.assert_outcomes(errors=2)
     assert "Traceback" not in result.stdout.str()
 
