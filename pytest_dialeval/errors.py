@@ -2,6 +2,7 @@
 
 DialevalError
 ├── SuiteError          what the user wrote is wrong; carries every Problem of the file
+├── SpecError           a matcher that cannot be compiled; suites make Problems of it
 ├── TranscriptError     a recording or trace that cannot be read rightly
 ├── AgentFault          the agent under test failed: outcome agent_error
 ├── HarnessFault        we or the machine failed: outcome harness_error
@@ -34,6 +35,15 @@ class SuiteError(DialevalError):
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
         super().__init__("\n".join(str(each) for each in self.problems))
+
+
+class SpecError(DialevalError):
+    """A matcher that cannot be compiled: `path` is `keyword.any`, `text` says what is wrong."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self.text = text
+        super().__init__(f"{path}: {text}")
 
 
 class TranscriptError(DialevalError):

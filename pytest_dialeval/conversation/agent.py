@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+from pytest_dialeval.errors import DialevalError
 from pytest_dialeval.records.suite import TURN_TIMEOUT
 from pytest_dialeval.records.task import Opening
 from pytest_dialeval.records.transcript import Artifact, ToolCall, Turn, Usage
@@ -52,6 +53,15 @@ class Agent(Protocol):
 
     async def close(self) -> None:
         """Let go of everything; called once, also after an error."""
+
+
+@runtime_checkable
+class Remote(Protocol):
+    """An agent that waits for others, and so may not be to blame where it is late."""
+
+    def overdue(self, late: str) -> DialevalError:
+        """Whose fault it is that there is no answer yet; `late` says which deadline is over."""
+        ...
 
 
 AgentFactory = Callable[[], Agent]

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, cast
 
-from pytest_dialeval.conversation.agent import Agent, AgentFactory, Brief, Reply
+from pytest_dialeval.conversation.agent import Agent, AgentFactory, Brief, Remote, Reply
 from pytest_dialeval.conversation.current import current_conversation
 from pytest_dialeval.conversation.deadline import Deadline
 from pytest_dialeval.conversation.fault import fault_of
@@ -81,6 +81,8 @@ class AgentTask:
             self._task.exception()  # read, so that asyncio does not report it as forgotten
 
     async def _ask(self, step: Callable[[], Awaitable[object]], deadline: Deadline) -> object:
+        if deadline.seconds <= 0:
+            raise self._overdue(deadline.late)
         call = self._call = _Call(step)
         self._calls.put_nowait(call)
         either: list[asyncio.Future[Any]] = [call.answer, self._task]
@@ -92,8 +94,13 @@ class AgentTask:
             return result
         if self._task.done():
             raise AgentFault("the agent ended the asyncio task that it runs in")
+        fault = self._overdue(deadline.late)  # while the agent still knows what it waits for
         await self._interrupt()
-        raise AgentFault(deadline.late)
+        raise fault
+
+    def _overdue(self, late: str) -> DialevalError:
+        agent = self._agent
+        return agent.overdue(late) if isinstance(agent, Remote) else AgentFault(late)
 
     async def _interrupt(self) -> None:
         """Cancel the call in progress, and give it a moment to clean up."""

@@ -11,12 +11,19 @@ from uuid import uuid4
 
 from pytest_dialeval.conversation.agent import AgentFactory, Brief, slot
 from pytest_dialeval.conversation.agent_task import AgentTask
-from pytest_dialeval.conversation.current import current_conversation
+from pytest_dialeval.conversation.current import CurrentCase, current_case, current_conversation
 from pytest_dialeval.conversation.pause import Pause
 from pytest_dialeval.conversation.scribe import Ending, Scribe
 from pytest_dialeval.conversation.talk import Talk
 from pytest_dialeval.conversation.user import SimulatedUser, Simulator
-from pytest_dialeval.errors import AgentFault, DialevalError, NotMeasured, SimulatorFault
+from pytest_dialeval.errors import (
+    AgentFault,
+    BudgetSpent,
+    DialevalError,
+    NotMeasured,
+    ProviderFault,
+    SimulatorFault,
+)
 from pytest_dialeval.matching.matcher import Matcher
 from pytest_dialeval.planning.draw import Draw
 from pytest_dialeval.records.suite import Limits
@@ -41,16 +48,20 @@ async def converse(
     header: Mapping[str, object] | None = None,
     simulator: Simulator = SimulatedUser,
     pause: Pause | None = None,
+    case: str = "",
+    trial: int = 1,
 ) -> Transcript:
     """Hold it; what goes wrong becomes the transcript's outcome, only CancelledError is raised.
 
     The trace gets every event and is left open. Log records can be filed by the header's
-    `trial_id`, which `current_conversation` holds meanwhile.
+    `trial_id`, which `current_conversation` holds meanwhile. `case` and `trial` name the calls of
+    models that play the agent.
     """
     brief = _brief(task, draw, limits)
     # The name that the agent knows the conversation by: its own logs can be found with it.
     header = {**(header or {}), "conversation": brief.conversation}
     token = current_conversation.set(str(header.get("trial_id", brief.conversation)))
+    case_token = current_case.set(CurrentCase(case, trial))
     try:
         async with slot(agent):
             scribe, asked = Scribe(trace), AgentTask(agent)
@@ -62,6 +73,7 @@ async def converse(
 
             return await _to_its_end(hold(), talk, scribe, asked)
     finally:
+        current_case.reset(case_token)
         current_conversation.reset(token)
 
 
@@ -70,10 +82,10 @@ async def _to_its_end(
 ) -> Transcript:
     hurry = True
     try:
-        transcript = scribe.end(*_with_unsaid(await _ending(holding), talk))
+        transcript = scribe.end(*_with_account(await _ending(holding), talk))
         hurry = False
     except asyncio.CancelledError:
-        scribe.end(*_with_unsaid(CANCELLED, talk))
+        scribe.end(*_with_account(CANCELLED, talk))
         raise
     finally:
         await agent.end(hurry=hurry)
@@ -90,13 +102,16 @@ async def _ending(holding: Coroutine[Any, Any, Ending]) -> Ending:
         return Ending("harness_error", f"internal error: {type(error).__name__}: {error}")
 
 
-def _with_unsaid(ending: Ending, talk: Talk) -> tuple[Ending, tuple[str, ...]]:
-    """The probes left unsaid beside it; a simulated user that cannot tell them voids the trial."""
+def _with_account(ending: Ending, talk: Talk) -> tuple[Ending, tuple[str, ...], Mapping[str, int]]:
+    """The probes left unsaid and the user's counts beside it; one that can't tell voids the trial.
+
+    What ended it otherwise stays told where it was stopped.
+    """
     try:
-        return ending, talk.unsaid
+        return ending, talk.unsaid, talk.fidelity
     except DialevalError as error:
         stopped = ending is CANCELLED
-        return ending if stopped else Ending(_outcome(error), str(error)), ()
+        return ending if stopped else Ending(_outcome(error), str(error)), (), {}
 
 
 def _outcome(error: DialevalError) -> Outcome:
@@ -105,8 +120,10 @@ def _outcome(error: DialevalError) -> Outcome:
             return "agent_error"
         case SimulatorFault():
             return "simulator_error"
-        case NotMeasured():
+        case ProviderFault() | NotMeasured():
             return "provider_error"
+        case BudgetSpent():
+            return "cancelled"
         case _:
             return "harness_error"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from typing import NamedTuple
 
-from pytest_dialeval.errors import AgentFault
 from pytest_dialeval.records.suite import Limits
 
 
@@ -28,11 +27,9 @@ class Deadlines:
         self._end += seconds
 
     def turn(self) -> Deadline:
-        """The deadline of the call that begins now; AgentFault when the conversation's is over."""
-        left = self._end - time.monotonic()
+        """The deadline of the call that begins now; without a second when all of them are over."""
+        left = max(0.0, self._end - time.monotonic())
         late = f"the conversation took longer than {self._limits.timeout:g} s (limits.timeout)"
-        if left <= 0:
-            raise AgentFault(late)
         turn = self._limits.turn_timeout
         if turn <= left:
             return Deadline(turn, f"no answer within {turn:g} s (limits.turn_timeout)")

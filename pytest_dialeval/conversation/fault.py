@@ -7,7 +7,14 @@ import sysconfig
 from pathlib import Path
 from traceback import walk_tb
 
-from pytest_dialeval.errors import AgentFault, DialevalError, HarnessFault, NotMeasured
+from pytest_dialeval.errors import (
+    AgentFault,
+    BudgetSpent,
+    DialevalError,
+    HarnessFault,
+    NotMeasured,
+    ProviderFault,
+)
 from pytest_dialeval.records.text import clean
 
 logger = logging.getLogger(__name__)
@@ -18,6 +25,7 @@ _LIBRARIES = (
     str(Path(__file__).parent),
     *{sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")},
 )
+_TOLD = (AgentFault, HarnessFault, NotMeasured, ProviderFault, BudgetSpent)  # whose it is
 _OTHER_LOOP = (
     " (it was made in another event loop: make it in `start`, or give a function that makes"
     " the agent)"
@@ -26,7 +34,7 @@ _OTHER_LOOP = (
 
 def fault_of(error: BaseException) -> DialevalError:
     """The fault that an exception out of an agent stands for; SystemExit is no exception."""
-    if isinstance(error, AgentFault | HarnessFault | NotMeasured):
+    if isinstance(error, _TOLD):
         return error
     # Filed with the conversation, and shown once with what fails because of it.
     logger.error("the agent raised", exc_info=error)

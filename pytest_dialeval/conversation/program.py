@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
+from pytest_dialeval.conversation.guard import Guard
 from pytest_dialeval.conversation.pipes import Lines, Outlet, Tail
 
 TERM_GRACE = 0.25  # seconds between SIGTERM and SIGKILL
@@ -27,6 +28,7 @@ class Program:
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
+        self._guard = Guard(process.pid)
         self._loop = asyncio.get_running_loop()
         self._exited = asyncio.Event()
         self._reaped = asyncio.Event()
@@ -83,6 +85,7 @@ class Program:
                 await self._over(self._exited, TERM_GRACE)
         finally:  # also when this is cancelled, and for children that outlived the head
             self._signal(signal.SIGKILL)
+            self._guard.dismiss()
             self._may_reap.set()
             for each in self._transports:
                 each.close()
@@ -133,6 +136,7 @@ class Program:
         self.exit_code = _exit_code(self._process)
         self._tell(self._exited)
         self._may_reap.wait()
+        self._guard.wait()  # before the group's number may become another's
         self._process.wait()
         self._tell(self._reaped)
 

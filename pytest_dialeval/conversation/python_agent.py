@@ -63,10 +63,11 @@ def _check_class(obj: type, name: str) -> None:
 
 def _blocks(obj: object) -> bool:
     """Whether answers may keep a thread; what a function makes is not known beforehand."""
-    return not _is_async(getattr(obj, "reply", obj))
+    return not is_async(getattr(obj, "reply", obj))
 
 
-def _is_async(function: object) -> bool:
+def is_async(function: object) -> bool:
+    """Whether calling it gives an awaitable and keeps no thread."""
     call = getattr(type(function), "__call__", None)  # noqa: B004 (an object, not its class)
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
 
@@ -104,7 +105,7 @@ class PythonAgent:
         """Let it close; one that is stuck may do so when it comes back."""
         if self._thread is not None and self._thread.left:
             close = self._method("close")
-            self._thread.finish(None if _is_async(close) else close)
+            self._thread.finish(None if is_async(close) else close)
             return
         try:
             await self._do("close", main="")
@@ -130,7 +131,7 @@ class PythonAgent:
 
     async def _called(self, function: object, main: str, turns: tuple[Turn, ...]) -> object:
         call = Call.of(function, main).bound(turns, self._brief)
-        result = call() if _is_async(function) else await self._in_thread(call)
+        result = call() if is_async(function) else await self._in_thread(call)
         return await cast(Awaitable[object], result) if inspect.isawaitable(result) else result
 
     async def _in_thread(self, function: Callable[[], T]) -> T:

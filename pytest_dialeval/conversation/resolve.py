@@ -3,27 +3,40 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import cast
 
 from pytest_dialeval.conversation.agent import AgentFactory, LimitedFactory
+from pytest_dialeval.conversation.chat_agent import Role, chat_agents
 from pytest_dialeval.conversation.command import CommandAgent
+from pytest_dialeval.conversation.http_agent import HttpSpec, http_agents
+from pytest_dialeval.conversation.http_headers import variables_of
 from pytest_dialeval.conversation.importing import imported, places
 from pytest_dialeval.conversation.python_agent import adapt
 from pytest_dialeval.conversation.replay import ReplayAgent
 from pytest_dialeval.conversation.scripted import scripted
+from pytest_dialeval.conversation.tool import Tool, tool_of
+from pytest_dialeval.conversation.web import Web
 from pytest_dialeval.errors import DialevalError, HarnessFault
 from pytest_dialeval.matching.matcher import Matcher
+from pytest_dialeval.models.chat import Chat
+from pytest_dialeval.models.specs import SpecProblem, parse_spec
+from pytest_dialeval.records.model import ENDPOINT_NAMES, ModelSpec
 from pytest_dialeval.records.suite import AgentSpec
 from pytest_dialeval.records.wording import closest, meaning
 from pytest_dialeval.suites.agent_script import AgentScript, read_agent_script
 from pytest_dialeval.traces.recordings import read_recordings
 
-__all__ = ["adapt", "agent_factory"]
+__all__ = ["adapt", "agent_factory", "model_of", "secret_variables"]
 
-_KINDS = ("scripted", "python:module:object", "python:file.py:object", "command:...", "replay")
-_LATER = ("openai", "http", "https")
+_KINDS = (
+    *("scripted", "python:module:object", "python:file.py:object", "command:...", "replay"),
+    *("openai:MODEL", "https://HOST/PATH"),
+)
+_OF_MODEL = ("base_url", "api_key_env", "temperature", "seed", "max_tokens")
 
 
 def agent_factory(
@@ -32,16 +45,39 @@ def agent_factory(
     rootdir: Path,
     matchers: Mapping[str, Matcher],
     objects: Mapping[str, object] | None = None,
+    chat: Chat | None = None,
+    web: Web | None = None,
 ) -> AgentFactory:
     """What makes the agents; HarnessFault says why there can be none, in one message.
 
-    `objects` are agents that fixtures and hooks bring; `use:` may name one of them.
+    `objects` are agents that fixtures and hooks bring; `use:` may name one of them. Agents that a
+    model plays talk through `chat`, those behind an address through `web`; without them such an
+    agent can be checked, and a conversation with it is a harness_error.
     """
+    declared = _Declared(spec, rootdir, matchers, objects or {}, chat, web)
     try:
-        return _Declared(spec, rootdir, matchers, objects or {}).factory()
+        return declared.factory()
     except DialevalError as error:
         line = f" (line {spec.line})" if spec.line else ""
         raise HarnessFault(f"agent {spec.name!r}{line}: {error}") from None
+
+
+def model_of(spec: AgentSpec) -> ModelSpec | None:
+    """The model that plays an agent; None where none does."""
+    if not re.match(rf"(?:{'|'.join(ENDPOINT_NAMES)})[:/]", spec.use):
+        return None
+    given = {key: spec.options[key] for key in _OF_MODEL if key in spec.options}
+    try:
+        return parse_spec("agent", {"model": spec.use, **given})
+    except SpecProblem as error:
+        raise HarnessFault(str(error).removeprefix("agent: ")) from None
+
+
+def secret_variables(spec: AgentSpec) -> tuple[str, ...]:
+    """Environment variables whose values must stand in no file of the run."""
+    key = spec.options.get("api_key_env")
+    headers = cast("Mapping[str, str]", spec.options.get("headers", {}))
+    return (*([str(key)] if key else ()), *variables_of(headers))
 
 
 class _Declared:
@@ -51,18 +87,24 @@ class _Declared:
         rootdir: Path,
         matchers: Mapping[str, Matcher],
         objects: Mapping[str, object],
+        chat: Chat | None,
+        web: Web | None,
     ) -> None:
         self._spec = spec
         self._rootdir = rootdir
         self._folders = [Path(spec.folder or rootdir), rootdir]
         self._matchers = matchers
         self._objects = objects
+        self._chat = chat
+        self._web = web
 
     def factory(self) -> AgentFactory:
         """What makes the agents: an object brought by its name, else the kind that `use` names."""
         spec = self._spec
         if spec.use in self._objects:
             return adapt(self._objects[spec.use], concurrency=spec.concurrency, name=spec.name)
+        if (model := model_of(spec)) is not None:
+            return self._played(model)
         kind, colon, rest = spec.use.partition(":")
         match kind:
             case "scripted":
@@ -74,6 +116,8 @@ class _Declared:
                 return self._command(rest)
             case "replay":
                 return self._replay(rest)
+            case "http" | "https" if colon:
+                return self._limited(http_agents(HttpSpec.of(spec.use, spec.options), self._web))
         raise HarnessFault(self._unknown(kind))
 
     def _script(self, path: str) -> AgentScript:
@@ -91,10 +135,29 @@ class _Declared:
         if not command:
             raise HarnessFault("'command:' names no program; write command:PROGRAM ARGUMENTS")
         folder = self._folders[0]
+        return self._limited(lambda: CommandAgent(command, folder))
+
+    def _limited(self, make: AgentFactory) -> AgentFactory:
         if self._spec.concurrency is None:
-            return lambda: CommandAgent(command, folder)
-        slots = asyncio.Semaphore(self._spec.concurrency)
-        return LimitedFactory(lambda: CommandAgent(command, folder), slots)
+            return make
+        return LimitedFactory(make, asyncio.Semaphore(self._spec.concurrency))
+
+    def _played(self, model: ModelSpec) -> AgentFactory:
+        options = self._spec.options
+        prompt = cast("str | None", options.get("prompt"))
+        role = Role(model, self._tools(), "prompt" in options, prompt)
+        return chat_agents(role, self._chat, self._spec.name)
+
+    def _tools(self) -> dict[str, Tool]:
+        tools: dict[str, Tool] = {}
+        for each in cast("Sequence[str]", self._spec.options.get("tools", ())):
+            found = imported(each.removeprefix("python:").strip(), self._folders)
+            tool = tool_of(found, each)
+            if tool.name in tools:
+                text = f"two tools are called {tool.name!r}; a model could not tell them apart"
+                raise HarnessFault(f"{text}: rename one function")
+            tools[tool.name] = tool
+        return tools
 
     def _replay(self, path: str) -> AgentFactory:
         form = str(self._spec.options.get("format", "dialeval"))
@@ -114,8 +177,6 @@ class _Declared:
 
     def _unknown(self, kind: str) -> str:
         use = self._spec.use
-        if kind in _LATER:
-            return f"{use!r}: agents over the network come in a later version"
         known = [*_KINDS, *self._objects]
         words = {each.partition(":")[0]: each for each in reversed(known)}
         guess = closest(kind, words)

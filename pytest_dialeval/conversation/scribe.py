@@ -74,10 +74,13 @@ class Scribe:
         self._add(turn, turn)
         return turn
 
-    def end(self, ending: Ending, unsaid: tuple[str, ...]) -> Transcript:
+    def end(
+        self, ending: Ending, unsaid: tuple[str, ...], fidelity: Mapping[str, int] | None = None
+    ) -> Transcript:
         """The whole conversation; a trace that cannot be written makes it our fault."""
+        fidelity = fidelity or {}
         try:
-            self._write(lambda trace: _end(trace, ending, unsaid))
+            self._write(lambda trace: _end(trace, ending, unsaid, fidelity))
         except HarnessFault as error:
             ending = Ending("harness_error", str(error))
         return Transcript(
@@ -85,6 +88,7 @@ class Scribe:
             outcome=ending.outcome,
             reason=ending.reason,
             ended_by=ending.ended_by,
+            fidelity=fidelity,
         )
 
     def _add(self, turn: Turn, heard: Turn) -> None:
@@ -103,7 +107,11 @@ class Scribe:
             raise HarnessFault(f"the trace cannot be written: {error}") from None
 
 
-def _end(trace: TraceWriter, ending: Ending, unsaid: tuple[str, ...]) -> None:
+def _end(
+    trace: TraceWriter, ending: Ending, unsaid: tuple[str, ...], fidelity: Mapping[str, int]
+) -> None:
     if ending.outcome not in ("completed", "limit_reached"):
         trace.error(ending.outcome, ending.reason)
-    trace.end(ending.outcome, ending.reason, ending.ended_by, unsaid_probes=unsaid)
+    trace.end(
+        ending.outcome, ending.reason, ending.ended_by, unsaid_probes=unsaid, fidelity=fidelity
+    )

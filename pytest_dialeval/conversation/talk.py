@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from pytest_dialeval.conversation.agent import Brief
@@ -14,13 +14,22 @@ from pytest_dialeval.conversation.fault import message_of, place_of
 from pytest_dialeval.conversation.pause import Pause
 from pytest_dialeval.conversation.scribe import Ending, Scribe
 from pytest_dialeval.conversation.user import Line, User
-from pytest_dialeval.errors import HarnessFault, NotMeasured, SimulatorFault
+from pytest_dialeval.errors import (
+    BudgetSpent,
+    HarnessFault,
+    NotMeasured,
+    ProviderFault,
+    RunError,
+    SimulatorFault,
+)
 from pytest_dialeval.records.suite import Limits
 from pytest_dialeval.records.task import Task
 
 HUNG_UP = Ending("completed", "the agent hung up", "agent")
 LEFT = Ending("completed", "the user left", "user")
 SAID_ALL = Ending("completed", "the agent answered the user's last line", "user")
+# What a user raises that says itself whose fault it is.
+_TOLD = (SimulatorFault, HarnessFault, NotMeasured, ProviderFault, BudgetSpent, RunError)
 
 
 class Talk:
@@ -44,6 +53,13 @@ class Talk:
         with _simulating():
             return self._user.unsaid
 
+    @property
+    def fidelity(self) -> Mapping[str, int]:
+        """How the user's lines came about, in counts; empty where it does not tell."""
+        with _simulating():
+            counts = getattr(self._user, "fidelity", None) or {}  # a hook's user may have none
+            return {str(name): int(count) for name, count in counts.items()}
+
     async def hold(self, make_user: Callable[[], User], brief: Brief) -> Ending:
         """Take turns until one of them ends it, or the rounds are used up."""
         with _simulating():
@@ -56,7 +72,10 @@ class Talk:
             if self._scribe.rounds >= self._task.max_rounds:
                 return Ending("limit_reached", f"{self._task.max_rounds} rounds", "limit")
             deadlines.extend(await self._pause.over())
+            began = time.monotonic()
             line = await self._user_speaks(user)
+            # `limits.timeout` is the agent's: a user that thinks does not use it up.
+            deadlines.extend(time.monotonic() - began)
             if await self._agent_speaks(user, deadlines):
                 return HUNG_UP
             if line.last:
@@ -65,7 +84,8 @@ class Talk:
 
     async def _user_speaks(self, user: User) -> Line:
         with _simulating():
-            async with asyncio.timeout(self._limits.turn_timeout):
+            own = getattr(user, "deadline", None)
+            async with asyncio.timeout(self._limits.turn_timeout if own is None else own):
                 line = await user.speak()
             self._scribe.user(line)
         return line
@@ -87,10 +107,10 @@ def _leaving(user: User) -> bool:
 
 @contextmanager
 def _simulating() -> Iterator[None]:
-    """Whatever goes wrong inside is the simulated user's fault, never the agent's."""
+    """What goes wrong inside is the simulated user's fault or its model's, never the agent's."""
     try:
         yield
-    except (SimulatorFault, HarnessFault, NotMeasured, asyncio.CancelledError, GeneratorExit):
+    except (asyncio.CancelledError, GeneratorExit, *_TOLD):
         raise
     except BaseException as error:
         text = f"the simulated user raised {type(error).__name__}: {message_of(error)}"

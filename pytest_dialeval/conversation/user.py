@@ -1,4 +1,4 @@
-"""The simulated user: a state machine that hears the agent and says lines drawn by seed."""
+"""The simulated user: a state machine that hears the agent and settles which line is due."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Protocol
 
 from pytest_dialeval.conversation.hearing import holds
 from pytest_dialeval.conversation.noise import disturbed
+from pytest_dialeval.conversation.wording import Due, TemplateWording, Worded, Wording
 from pytest_dialeval.errors import SimulatorFault
 from pytest_dialeval.matching.compiling import compile_spec
 from pytest_dialeval.matching.matcher import Matcher
@@ -51,6 +52,16 @@ class User(Protocol):
     def unsaid(self) -> tuple[str, ...]:
         """Ids of probes not said so far."""
 
+    # A user of a hook's may do without the next two.
+
+    @property
+    def fidelity(self) -> Mapping[str, int]:
+        """How its lines came about, in counts named as in fidelity.py."""
+
+    @property
+    def deadline(self) -> float | None:
+        """Seconds that a line may take; None: limits.turn_timeout."""
+
     def hear(self, turn: Turn) -> None:
         """The agent's turn: its answer to the last line, or its opening."""
 
@@ -62,7 +73,7 @@ Simulator = Callable[[Task, Persona, Draw, Mapping[str, Matcher]], User]
 
 
 class SimulatedUser:
-    """Plays a persona's script.
+    """Plays a persona's script; its own lines are said, or what another wording makes of them.
 
     A probe takes a turn of its own: the line that was due follows on the next turn, and the
     answer to the probe moves nothing. All draws are indexed by state and visit, never by turn.
@@ -70,12 +81,18 @@ class SimulatedUser:
     """
 
     def __init__(
-        self, task: Task, persona: Persona, draw: Draw, matchers: Mapping[str, Matcher]
+        self,
+        task: Task,
+        persona: Persona,
+        draw: Draw,
+        matchers: Mapping[str, Matcher],
+        wording: Wording | None = None,
     ) -> None:
         self._view = View((), None, task.language, task.variables, task.prompt)
         self._persona = persona
         self._states = persona.script.states
         self._draw = draw
+        self._wording = wording or TemplateWording(draw)
         self._holds = self._compiled(matchers)
         self._due = persona.script.start  # the state whose line comes next
         self._answered: str | None = None  # the state whose line the agent is answering
@@ -95,8 +112,19 @@ class SimulatedUser:
         left = {each.id for each in self._probes}
         return tuple(each.id for each in self._persona.probes if each.id in left)
 
+    @property
+    def fidelity(self) -> Mapping[str, int]:
+        """How its lines came about; empty where they are the script's own."""
+        return self._wording.fidelity
+
+    @property
+    def deadline(self) -> float | None:
+        """Seconds that a line may take; None: limits.turn_timeout."""
+        return self._wording.deadline
+
     def hear(self, turn: Turn) -> None:
         """Move on, if the turn answers a line of the script."""
+        self._wording.heard(turn)
         if self._answered is not None:
             self._due = self._next(self._states[self._answered], turn)
             self._answered = None
@@ -107,31 +135,28 @@ class SimulatedUser:
         self._turns += 1
         if probe is not None:
             self._probes.remove(probe)
+            self._wording.said(probe.say)
             return Line(probe.say, probe=probe.id)
-        return self._line(self._state(self._due))
+        return await self._line(self._state(self._due))
 
-    def _line(self, state: State) -> Line:
-        if not state.say:
-            raise SimulatorFault(f"the simulated user has nothing to say in state {state.id!r}")
+    async def _line(self, state: State) -> Line:
+        if not self._wording.can_say(state):
+            text = f"the simulated user has nothing to say in state {state.id!r}"
+            raise SimulatorFault(f"{text}: give it lines (`say`), or {_remedy(state)}")
         visit = self._visits[state.id]
         self._visits[state.id] += 1
         self._answered = state.id
+        worded = await self._wording.words(Due(state, visit, self._turns))
+        self._wording.said(worded.text)
         text, noise = disturbed(
-            self._drawn(state, visit),
+            worded.text,
             self._persona.noise,
             self._draw,
             state=state.id,
             visit=visit,
             language=self._view.language,
         )
-        return Line(text, state=state.id, noise=noise, last=state.end)
-
-    def _drawn(self, state: State, visit: int) -> str:
-        """A line of the state; the others come first before one is repeated."""
-        order = sorted(
-            range(len(state.say)), key=lambda each: self._draw.unit(f"say:{state.id}", each)
-        )
-        return state.say[order[visit % len(order)]]
+        return Line(text, state=state.id, noise=noise, last=_is_last(state, worded))
 
     def _probe_due(self) -> Probe | None:
         turn = self._turns + 1
@@ -147,7 +172,7 @@ class SimulatedUser:
     def _goes(self, to: str) -> bool:
         if to not in self._states:  # a state of that name takes precedence
             return to == END
-        return self._states[to].end and not self._states[to].say
+        return self._states[to].end and not self._wording.can_say(self._states[to])
 
     def _state(self, name: str) -> State:
         if name not in self._states:
@@ -184,6 +209,16 @@ class SimulatedUser:
             return lambda _: self._visits.total() >= least
         check = compile_spec(spec, matchers)
         return lambda turn: holds(check, replace(self._view, turns=(turn,)))
+
+
+def _is_last(state: State, worded: Worded) -> bool:
+    """The script decides; only where it has no way on may the user leave of its own accord."""
+    return state.end or (worded.done and not state.next)
+
+
+def _remedy(state: State) -> str:
+    """What a state without words lacks beside lines."""
+    return "a model for the role user" if state.goal else "a goal, and a model for the role user"
 
 
 def _neighbours(transitions: Sequence[Transition]) -> Sequence[Transition]:

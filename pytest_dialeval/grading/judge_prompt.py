@@ -9,6 +9,7 @@ from hashlib import blake2b
 
 from pytest_dialeval.grading.fenced import Fenced, fenced, ranges
 from pytest_dialeval.grading.judge import CANNOT_TELL, DECISIONS, JudgeQuestion
+from pytest_dialeval.models.json_reply import closed_object
 from pytest_dialeval.records.task import Task
 from pytest_dialeval.records.text import clean
 from pytest_dialeval.records.transcript import ToolCall, Turn
@@ -133,10 +134,10 @@ def _schema(questions: Sequence[JudgeQuestion], shown: Fenced) -> Mapping[str, o
         "absence": {"type": "boolean"},
     }
     if len(questions) == 1:
-        return {"title": "verdict", **_object(verdict)}
+        return {"title": "verdict", **closed_object(verdict)}
     names = {"type": "string", "enum": [each.rubric for each in questions]}
-    entries = {"type": "array", "items": _object({"rubric": names, **verdict})}
-    return {"title": "verdicts", **_object({"verdicts": entries})}
+    entries = {"type": "array", "items": closed_object({"rubric": names, **verdict})}
+    return {"title": "verdicts", **closed_object({"verdicts": entries})}
 
 
 def _words(questions: Sequence[JudgeQuestion]) -> list[str]:
@@ -157,13 +158,4 @@ def _citation(questions: Sequence[JudgeQuestion], shown: Fenced) -> dict[str, ob
     number: dict[str, object] = {"type": "integer"}
     if 0 < len(ids) <= _MOST_IDS:
         number["enum"] = ids
-    return _object({"turn_id": number, "quote": {"type": "string"}})
-
-
-def _object(properties: dict[str, object]) -> dict[str, object]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return closed_object({"turn_id": number, "quote": {"type": "string"}})

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from typing import TypeAlias
+from collections.abc import Mapping, Sequence
 
 from pytest_dialeval.errors import JudgeFault
 from pytest_dialeval.grading.judge import (
@@ -17,20 +14,11 @@ from pytest_dialeval.grading.judge import (
     JudgeReply,
     UnusableReply,
 )
+from pytest_dialeval.models.json_reply import UnreadableReply, one_object
 from pytest_dialeval.records.model import ChatAnswer
 
-_LONGEST = 200_000  # characters of a reply
 _SHOWN = 80
-_TAG = "(?:think|thinking|thought|reasoning|reflection)"
-_BEGIN = re.compile(f"<{_TAG}>", re.IGNORECASE)
-_END = re.compile(f"</{_TAG}>", re.IGNORECASE)
-_FENCE = re.compile(r"```[\w-]*[ \t]*\n(.*)\n[ \t]*```", re.DOTALL)
 _TURN = re.compile(r"(?:turn\s*)?#?(\d{1,9})", re.IGNORECASE)
-_SPACE = re.compile(r"\s+")
-
-
-class _Twice(ValueError):
-    """A key stands twice in one object."""
 
 
 def read_reply(
@@ -79,76 +67,14 @@ def _usable(answer: ChatAnswer) -> str:
         raise UnusableReply("the reply was cut off at its greatest length: be shorter")
     if not answer.text.strip():
         raise UnusableReply("the reply is empty")
-    if len(answer.text) > _LONGEST:
-        raise UnusableReply(f"the reply has {len(answer.text)} characters: be shorter")
     return answer.text
 
 
 def _object(text: str, key: str, said: Sequence[str]) -> Mapping[str, object]:
-    """The one JSON object with that key, by the strictest reading that has any."""
-    found = list(_whole(text, key)) or list(_among_words(text, key))
-    if not found:
-        raise UnusableReply(f"the reply is no JSON object with the key {key!r}")
-    (_, first), *others = found
-    if any(each != first for _, each in others):
-        raise UnusableReply(f"the reply has {len(found)} JSON objects with the key {key!r}")
-    if any(_stands(source, each) for source, _ in found for each in said):
-        raise UnusableReply("the reply stands word for word in the transcript")
-    return first
-
-
-def _whole(text: str, key: str) -> Iterator[_Found]:
-    """A text that is JSON and no more, but for thinking before it and a fence round it.
-
-    What a transcript says can then only stand inside a string. It may be quoted in the thinking
-    too, with an end tag of its own, or the JSON may quote one: the first and the last are tried.
-    """
-    ends = [0, *(each.end() for each in _END.finditer(text))]
-    for end in dict.fromkeys((0, *ends[1:2], ends[-1])):
-        rest = text[end:].strip()
-        fence = _FENCE.fullmatch(rest)
-        source = fence[1] if fence else rest
-        with suppress(ValueError, RecursionError):
-            found = _DECODER.decode(source)
-            if isinstance(found, dict) and key in found:
-                yield source, found
-                return
-
-
-def _among_words(text: str, key: str) -> Iterator[_Found]:
-    """Objects between other words.
-
-    Where one brace begins no JSON none is believed: what follows it may be a quote inside it.
-    """
-    *_, start = 0, *(each.end() for each in _END.finditer(text))
-    if _BEGIN.search(text, start):
-        raise UnusableReply("the thinking has no end")
-    while (start := text.find("{", start)) >= 0:
-        try:
-            found, end = _DECODER.raw_decode(text, start)
-        except _Twice as problem:
-            raise UnusableReply(str(problem)) from None
-        except (ValueError, RecursionError):
-            raise UnusableReply("the reply is no JSON object") from None
-        if isinstance(found, dict) and key in found:
-            yield text[start:end], found
-        start = end
-
-
-def _stands(source: str, text: str) -> bool:
-    return "verdict" in text and _SPACE.sub("", source) in _SPACE.sub("", text)
-
-
-def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise _Twice("a key stands twice in one JSON object")
-    return found
-
-
-# Not strict: models break lines within strings.
-_DECODER = json.JSONDecoder(object_pairs_hook=_once, strict=False)
-_Found: TypeAlias = tuple[str, Mapping[str, object]]  # what was written, what it says
+    try:
+        return one_object(text, key, said)
+    except UnreadableReply as problem:
+        raise UnusableReply(str(problem)) from None
 
 
 def _reply(found: Mapping[str, object], levels: Sequence[str]) -> JudgeReply:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pydantic
 
-from pytest_dialeval.errors import DialevalError
+from pytest_dialeval.errors import SpecError
 from pytest_dialeval.matching.combining import Children
 from pytest_dialeval.matching.matcher import Matcher
 from pytest_dialeval.matching.params import Where
@@ -25,15 +25,6 @@ Path = tuple[str | int, ...]
 Found = tuple[Path, str]
 # Nobody reads deeper nesting, and Python's own stack would end it with a traceback.
 _DEEPEST = 20
-
-
-class SpecError(DialevalError):
-    """A matcher that cannot be compiled: `path` is `keyword.any`, `text` says what is wrong."""
-
-    def __init__(self, path: str, text: str) -> None:
-        self.path = path
-        self.text = text
-        super().__init__(f"{path}: {text}")
 
 
 @dataclass(frozen=True, slots=True)

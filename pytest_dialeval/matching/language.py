@@ -73,6 +73,13 @@ def language() -> Matcher:
     )
 
 
+def is_foreign(text: str, wanted: str, share: float = 0.5) -> bool:
+    """Whether less than the share of the words is in the language; False where it can't be told."""
+    wanted = wanted.partition("-")[0].casefold()
+    found = _share(text, wanted) if wanted in get_args(Language) else None
+    return found is not None and found < share
+
+
 def _match(view: View, params: LanguageParams) -> MatcherResult:
     wanted = params.is_ or view.language.partition("-")[0].casefold()
     expected = f"in {wanted}"

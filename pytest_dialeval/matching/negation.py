@@ -82,12 +82,43 @@ _DENIED_AFTER = re.compile(
     r"|promised|provided|granted|issued|given|approved|an option|we |i |covered|applicable|in my)"
 )
 
+# `refunds, discounts, or credits`: things in a row that share one verb. Whatever could begin a new
+# statement, or a question, is none: a list in doubt ends the clause at its commas.
+_AFTER_A_LIST = (
+    "for|to|on|in|at|with|without|as|after|before|under|until|by|from|because|unless|once|if|when"
+    "|here|anymore|whatsoever"
+)
+_WORD = (
+    rf"(?!(?:{_AFTER_A_LIST}|i|we|you|he|she|it|they|us|me|them|this|that|these|those|there"
+    r"|is|are|was|were|am|be|can|could|will|would|shall|should|may|might|must|do|does|did|has|have|had"
+    r"|while|so|and|but|or|nor|yet|then|please|sorry|thanks|yes|no|not|just|let|only|apply|applies"
+    r"|available)\b)[a-z][a-z'-]*+"
+)
+_THING = rf"{_WORD}(?: {_WORD}){{0,3}}"
+_LIST = re.compile(
+    rf"(?<!\bno),(?: {_THING},){{0,6}} (?:{_THING}, or {_THING}|{_THING} or {_WORD})"
+    rf"(?=[.!;:,)\n]| (?:{_AFTER_A_LIST})\b)"
+)
+
 
 def is_negated(text: Normal, start: int, end: int) -> bool:
     """Whether what stands at text[start:end] is denied by its own clause."""
-    before = _clause(text.lined[max(0, start - _READ_AT_MOST) : start])
+    begun = max(0, start - _READ_AT_MOST)
+    window = text.lined[begun : end + _READ_AT_MOST]
+    if end + _READ_AT_MOST >= len(text.lined):
+        window += "\n"  # the end of the text, not of what is read
+    before = _clause(_joined(window, start - begun))
     after = text.lined[end : end + _READ_AT_MOST]
     return (_denials(before) + bool(_DENIED_AFTER.match(after))) % 2 == 1
+
+
+def _joined(window: str, at: int) -> str:
+    """The text before a phrase; the commas of a list that it stands in end no clause."""
+    before = window[:at]
+    for each in _LIST.finditer(window):
+        if each.start() < at < each.end():
+            return before[: each.start()] + before[each.start() :].replace(",", " ")
+    return before
 
 
 def _denials(clause: str) -> int:

@@ -46,7 +46,7 @@ class HttpTransport:
     def __init__(self, session: aiohttp.ClientSession, address: Address) -> None:
         self._session = session
         self._address = address
-        self._proxy = _proxy_of(address.url)
+        self._proxy = proxy_of(address.url)
         self._headers = {"Content-Type": "application/json"}
         if address.key:
             self._headers["Authorization"] = f"Bearer {address.key}"
@@ -66,14 +66,14 @@ class HttpTransport:
                 if response.status != HTTPStatus.OK:
                     raise await self._rejection(response)
                 return await Reading(response, began).answer()
-        except (aiohttp.ClientError, OSError) as error:
-            raise _no_answer(error) from None
+        except (aiohttp.ClientError, OSError, UnicodeError) as error:
+            raise no_answer(error) from None
 
     async def close(self) -> None:
         """Nothing: the session is the door's."""
 
     async def _rejection(self, response: aiohttp.ClientResponse) -> Failed:
-        data = await _start_of(response)
+        data = await start_of(response)
         try:
             code, text = wire.error_of(wire.parse(data))[1:]
         except ValueError:
@@ -144,10 +144,12 @@ class Reading:
             end.reschedule(self._loop.time() + (_END if ending == 2 else _REST))
 
 
-def _no_answer(error: Exception) -> Failed:
+def no_answer(error: Exception) -> Failed:
     """What a connection that failed is called."""
     if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.InvalidURL):
         return Failed(f"cannot connect: {wire.shortened(str(error))}", transient=False)
+    if isinstance(error, UnicodeError):  # labels that are empty or too long
+        return Failed("cannot find the host: that is no host's name", transient=False)
     number = getattr(error, "errno", None)
     if number in _NO_FILE:
         return Failed("too many open files; raise `ulimit -n` or lower concurrency", ours=True)
@@ -160,7 +162,7 @@ def _no_answer(error: Exception) -> Failed:
     return Failed(f"the connection broke: {text}", stale=stale)
 
 
-async def _start_of(response: aiohttp.ClientResponse) -> bytes:
+async def start_of(response: aiohttp.ClientResponse) -> bytes:
     """Enough of an error's body; it may be huge or never end."""
     data = b""
     try:
@@ -174,8 +176,8 @@ async def _start_of(response: aiohttp.ClientResponse) -> bytes:
     return data
 
 
-def _proxy_of(url: str) -> str | None:
-    """The environment's proxy, looked up once an address; never for this machine itself."""
+def proxy_of(url: str) -> str | None:
+    """The environment's proxy, to be looked up once an address; never for this machine itself."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     proxies = getproxies()

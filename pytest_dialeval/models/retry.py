@@ -37,8 +37,14 @@ class Patience:
         come back apart, and a run that is repeated waits the same.
         """
         draw = Draw("retry", call.case, call.spec.role, call.trial)
+        return self.wait_by(draw, call.purpose, tries, retry_after)
+
+    def wait_by(
+        self, draw: Draw, purpose: str, tries: int, retry_after: float | None = None
+    ) -> float:
+        """The same for what is no call of a model."""
         backoff = self.first * float(2 ** (tries - 1))
-        backoff *= 1 - self.jitter * draw.unit(call.purpose, tries)
+        backoff *= 1 - self.jitter * draw.unit(purpose, tries)
         return max(backoff, retry_after or 0.0)
 
     @staticmethod

@@ -88,7 +88,7 @@ def read_whole(data: bytes) -> ChatAnswer:
     try:
         body = parse(data)
     except ValueError:
-        raise Unreadable(_no_json(data)) from None
+        raise Unreadable(no_json(data)) from None
     return answer_of(body)
 
 
@@ -275,7 +275,8 @@ def shortened(text: str) -> str:
     return line if len(line) <= _EXCERPT else f"{line[:_EXCERPT]}..."
 
 
-def _no_json(data: bytes) -> str:
+def no_json(data: bytes) -> str:
+    """What stands in a body that is no JSON, for a message."""
     text = shortened(data[:2000].decode("utf-8", "replace"))
     if not text:
         return "the answer is empty"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,6 +57,22 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     from pytest_dialeval.plugin.collection import SuiteFile
 
     return SuiteFile.make(parent, file_path, engine)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(collector: pytest.Collector, obj: object) -> None:
+    """Refuse what pytest would collect without ever asking for its cells."""
+    unittest = sys.modules.get("unittest")
+    if unittest is None or not isinstance(obj, type) or not issubclass(obj, unittest.TestCase):
+        return
+    for each in obj.__mro__:
+        for name, method in vars(each).items():
+            if name.startswith("test") and "dialogue_case" in getattr(method, "__dict__", ()):
+                raise pytest.Collector.CollectError(
+                    f"{collector.nodeid}::{obj.__name__}::{name}: @dialogue_case cannot stand in "
+                    "a unittest.TestCase, whose methods are given no arguments: "
+                    "write a function, or a class without that base"
+                )
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -57,15 +57,18 @@ def _agents_own(source: LoadedSource, name: str) -> dict[str, str]:
 
 def agent_model(source: LoadedSource, name: str) -> ModelSpec | None:
     """The model that an agent is, where it is one."""
-    spec = source.agents[name].options.get("model")
-    from pytest_dialeval.records.model import ModelSpec
+    from pytest_dialeval.conversation.resolve import model_of
 
-    return spec if isinstance(spec, ModelSpec) else None
+    try:
+        return model_of(source.agents[name])
+    except DialevalError:  # a spec from an option that can't be read: each of its items says so
+        return None
 
 
 def asked(source: LoadedSource) -> list[ModelSpec]:
     """All models that may be called for a source."""
-    agents = (agent_model(source, each) for each in source.agents)
+    talking = () if source.recorded else source.agents
+    agents = (agent_model(source, each) for each in talking)
     found = [*source.playing.values(), *(each for each in agents if each is not None)]
     by_body = source.body is not None and source.offers.judge is None and not source.no_judge
     if by_body and "judge" in source.models:  # its body may ask the judge

@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dialeval.errors import NotMeasured
+from pytest_dialeval.errors import NotMeasured, SpecError
 from pytest_dialeval.grading.grade import CompiledRubric, Dialogue, grade_by_rule
 from pytest_dialeval.grading.judge import NoJudge
-from pytest_dialeval.matching.compiling import SpecError, compile_spec, spec_of
+from pytest_dialeval.matching.compiling import compile_spec, spec_of
 from pytest_dialeval.plugin.failure import turn_lines
 from pytest_dialeval.records.rubric import Rubric
 from pytest_dialeval.records.task import MatcherSpec, Task
-from pytest_dialeval.records.text import clean
+from pytest_dialeval.records.text import visible
 from pytest_dialeval.records.transcript import Outcome, Transcript, Turn
 from pytest_dialeval.records.verdict import Verdict
 from pytest_dialeval.runs.excerpt import excerpt
-from pytest_dialeval.runs.trial import case_of
 
 if TYPE_CHECKING:
     from pytest_dialeval.plugin.collection import Cell
@@ -62,7 +61,7 @@ class Expect:
     def __init__(self, cell: Cell, transcript: Transcript) -> None:
         self._cell = cell
         self._dialogue = Dialogue(
-            transcript, cell.source.suite.task, case_of(cell.trial), cell.trial.number
+            transcript, cell.source.suite.task, cell.trial.case, cell.trial.number
         )
 
     def __getattr__(self, name: str) -> Callable[..., Verdict]:
@@ -101,9 +100,9 @@ class Expect:
         if verdict.status == "unscored":
             raise NotMeasured(verdict.reason)
         if verdict.status == "not_applicable":
-            pytest.skip(verdict.reason)
+            pytest.skip(visible(verdict.reason))
         if verdict.status == "failed":
-            raise ExpectationFailed(clean(self._text(rubric, verdict)))
+            raise ExpectationFailed(visible(self._text(rubric, verdict)))
         return verdict
 
     def _grade(self, rubric: CompiledRubric) -> Verdict:

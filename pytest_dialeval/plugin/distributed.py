@@ -48,6 +48,20 @@ class ControllerHooks:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self.closing.reported.count(report)
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, Any]:
+        """End as pytest itself would: to xdist a stop after failures is an interruption."""
+        from xdist.dsession import Interrupted
+
+        with self.closing.watching():
+            try:
+                return (yield)
+            except Interrupted as error:
+                reached = str(error).startswith("stopping after ") and session.shouldfail
+                if reached and self.closing.reported.seen:
+                    raise session.Failed(session.shouldfail) from None
+                raise
+
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Add up what the workers left; a session without dialogue items leaves nothing."""
@@ -71,12 +85,15 @@ class ControllerHooks:
         self._name_lost(plan.sources)
 
     def _nothing_began(self) -> bool:
-        """Whether dialogue items reported and none got so far as its verdict.
+        """Whether dialogue items were there to run and none got so far as its verdict.
 
         Their gates are still to be said: an empty ledger stands for what never was.
         """
         option, reported = self.config.getoption, self.closing.reported
-        if option("setupplan", False) or option("setuponly", False) or not reported.seen:
+        planned = self.closing.ran and any(self.path.glob("plan.*.json"))
+        if option("setupplan", False) or option("setuponly", False):
+            return False
+        if not reported.seen and not planned:
             return False
         if not reported.asked:
             from pytest_dialeval.runs.ledger import LedgerWriter
@@ -101,6 +118,9 @@ class ControllerHooks:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         self.closing.write(terminalreporter)
+
+    def pytest_unconfigure(self) -> None:
+        self.closing.amend()
 
 
 def merged_plan(directory: Any) -> Any:

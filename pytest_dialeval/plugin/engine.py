@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -86,7 +87,18 @@ class Engine:
 
     def read(self, path: Path, offers: Offers) -> Suite:
         """Load and check a suite file."""
-        return load_suite(path, rootdir=self._border(), matchers=offers.matchers)
+        return load_suite(
+            path,
+            rootdir=self._border(),
+            matchers=offers.matchers,
+            user_model=self._user_model,
+        )
+
+    @cached_property
+    def _user_model(self) -> bool:
+        """Whether a model plays users where suites do not say."""
+        user = self.settings.models().get("user")
+        return user is not None and user.spec is not None
 
     def _border(self) -> Path:
         """Includes stay inside rootdir; without an ini file inside the larger of it and the cwd."""
@@ -223,9 +235,9 @@ class Engine:
     def stop(self) -> None:
         """Stop all conversations; harmless to repeat."""
         if self.running is not None and not self._stopped:
-            self._stopped = True
-            for name in self.running.close():
-                self.trouble.append(f"{name}: would not stop and was left behind")
+            left = self.running.close()
+            self._stopped = True  # not before: where a Ctrl-C cuts it short it is done again
+            self.trouble += [f"{name}: would not stop and was left behind" for name in left]
 
     def pause(self) -> None:
         """Begin nothing new while somebody is at a debugger."""

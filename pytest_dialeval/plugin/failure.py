@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dialeval.records.text import clean
+from pytest_dialeval.records.text import visible
 
 if TYPE_CHECKING:
     from pytest_dialeval.plugin.collection import Cell
@@ -24,7 +24,7 @@ LISTED = 12  # turn ids listed of those searched
 
 def failure_text(item: pytest.Item, cell: Cell, graded: Graded) -> str:
     """The whole message of one failed rubric."""
-    return clean("\n".join(_lines(item, cell, graded)))
+    return visible("\n".join(_lines(item, cell, graded)))
 
 
 def _lines(item: pytest.Item, cell: Cell, graded: Graded) -> Iterator[str]:
@@ -160,4 +160,4 @@ def score_text(item: pytest.Item, cell: Cell, score: TrialScore) -> str:
         lines.append(f"  {name}: {'not measured' if value is None else format(value, '.3g')}")
     lines.append(f"  safety: {', '.join(score.breaches) or 'no breach'}")
     lines += ["", f"  repeat: {repeat_command(item, cell)}"]
-    return clean("\n".join(lines))
+    return visible("\n".join(lines))

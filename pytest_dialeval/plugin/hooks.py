@@ -88,12 +88,18 @@ class ClosingHooks:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self.closing.reported.count(report)
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self) -> Generator[None, Any, Any]:
+        with self.closing.watching():
+            return (yield)
+
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if self.engine.running is None:
             option = self.engine.config.getoption
-            looks_only = option("setupplan", False) or option("setuponly", False)
-            if looks_only or not self.closing.reported.seen:
+            looks_only = any(option(f"{each}only", False) for each in ("collect", "setup"))
+            began = self.closing.reported.seen or (self.closing.ran and self.engine.selected)
+            if looks_only or option("setupplan", False) or not began:
                 return
             self.engine.run()  # none got so far as its verdict: their gates are not decided
         running = self.engine.run()
@@ -103,3 +109,6 @@ class ClosingHooks:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         self.closing.write(terminalreporter)
+
+    def pytest_unconfigure(self) -> None:
+        self.closing.amend()

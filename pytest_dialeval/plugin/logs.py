@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_dialeval.conversation.current import current_conversation
-from pytest_dialeval.records.text import clean
+from pytest_dialeval.records.text import visible
 
 KEPT = 50  # lines of one conversation
 LONGEST = 4_000  # characters of a record, with its traceback
@@ -37,7 +37,7 @@ class ConversationLogs(logging.Handler):
             return
         lines = self._lines.setdefault(trial, [])
         if len(lines) < KEPT:
-            lines.append(clean(self._said(record))[:LONGEST])
+            lines.append(visible(self._said(record))[:LONGEST])
 
     def _said(self, record: logging.LogRecord) -> str:
         try:

@@ -17,34 +17,27 @@ if TYPE_CHECKING:
     from pytest_dialeval.records.model import Role
 
 
-def positive_int(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
-    return value
+def _number(
+    read: Callable[[str], float], allowed: Callable[[float], bool], what: str
+) -> Callable[[str], Any]:
+    """A parser of one kind of number; `what` completes "is not ..."."""
+
+    def parse(text: str) -> float:
+        try:
+            value = read(text)
+        except ValueError:
+            value = math.nan  # which no comparison allows
+        if not allowed(value):
+            raise argparse.ArgumentTypeError(f"{text!r} is not {what}")
+        return value
+
+    return parse
 
 
-def natural(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = -1
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 0 or more")
-    return value
-
-
-def seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not (value > 0 and math.isfinite(value)):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
-    return value
+positive_int = _number(int, lambda value: value >= 1, "a whole number of 1 or more")
+natural = _number(int, lambda value: value >= 0, "a whole number of 0 or more")
+seconds = _number(float, lambda value: 0 < value < math.inf, "a number of seconds above 0")
+share = _number(float, lambda value: 0 <= value <= 1, "a number from 0 to 1")
 
 
 def words(text: str) -> str:
@@ -123,16 +116,6 @@ class Option:
     @property
     def key(self) -> str:
         return self.name.replace("-", "_")
-
-
-def share(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 1")
-    return value
 
 
 def k_and_share(text: str) -> str:

@@ -13,7 +13,7 @@ import pytest
 
 from pytest_dialeval.errors import DialevalError, NotMeasured
 from pytest_dialeval.plugin.failure import failure_text, score_text, where_lines
-from pytest_dialeval.records.text import clean
+from pytest_dialeval.records.text import visible
 
 if TYPE_CHECKING:
     from pytest_dialeval.plugin.collection import Cell
@@ -75,7 +75,7 @@ def _obtain_score(item: pytest.Item, cell: Cell, graded: list[Graded]) -> None:
 def unmeasured(item: pytest.Item, why: str) -> NoReturn:
     """End the setup: the item is E, never F."""
     item.stash[KIND] = "unmeasured"
-    item.stash[TEXT] = clean(f"unmeasured: {why}")
+    item.stash[TEXT] = visible(f"unmeasured: {why}")
     pytest.fail(item.stash[TEXT], pytrace=False)
 
 
@@ -90,7 +90,7 @@ def decide(item: pytest.Item, cell: Cell) -> None:
         return
     graded = item.stash[GRADED][0]
     if graded.verdict.status == "not_applicable":
-        pytest.skip(clean(graded.verdict.reason))
+        pytest.skip(visible(graded.verdict.reason))
     if graded.verdict.status == "failed":
         text = failure_text(item, cell, graded)
         if cell.rubric is None or cell.source.fails(cell.rubric):
@@ -129,7 +129,7 @@ def _settle_outcome(
     if call.excinfo is not None and isinstance(call.excinfo.value, NotMeasured):
         item.stash[KIND] = "unmeasured"
         report.when, report.outcome = "setup", "failed"  # JUnit and the summary count an error
-        report.longrepr = item.stash[TEXT] = clean(f"unmeasured: {call.excinfo.value}")
+        report.longrepr = item.stash[TEXT] = visible(f"unmeasured: {call.excinfo.value}")
     _point_at_rubric(item, report)
     kind = item.stash.get(KIND, None)
     if cell.kind == "body" and report.when == "call" and report.failed:

@@ -6,13 +6,13 @@ from the ledger, and a report that says otherwise is named.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from pytest_dialeval.records.rubric import Rubric
-    from pytest_dialeval.records.run import Source
+    from pytest_dialeval.records.run import Source, TrialFacts
     from pytest_dialeval.records.verdict import Verdict
     from pytest_dialeval.runs.directory import RunDirectory
 
@@ -71,7 +71,8 @@ class Reported:
         elif rewritten and not hasattr(report, "wasxfail") and report.when != "teardown":
             self._say(record, report, report.outcome)
         elif report.when == "setup" and report.failed and kind is None:
-            self._set_aside.add(key)  # a fixture's error
+            self.errors += 1  # a fixture's: no verdict was asked for
+            self._set_aside.add(key)
         elif hasattr(report, "wasxfail") and record.get("xfail"):
             self.expected += 1
             self._set_aside.add((record["trial"], record["rubric"]))
@@ -138,7 +139,7 @@ class Reported:
         from pytest_dialeval.runs.record import read_facts
 
         facts = read_facts(directory)
-        found = []
+        found = list(self._never_came(sources, facts)) if complete else []
         for source in sources:
             rubrics = {each.id: each for each in source.rubrics}
             for trial, selected in source.selected.items():
@@ -153,6 +154,27 @@ class Reported:
                     if said is not None:
                         found += _compared(said, verdict, rubrics[verdict.rubric], source)
         return found
+
+    def _never_came(
+        self, sources: Sequence[Source], facts: Mapping[str, TrialFacts]
+    ) -> Iterator[Differing]:
+        """Items that nobody reported and whose verdict nobody asked for, in one line."""
+        from pytest_dialeval.records.wording import plural
+
+        missing = [
+            f"{trial}, {rubric}"
+            for source in sources
+            for trial, asked in source.asked.items()
+            for rubric in asked
+            if (trial, rubric) not in self._said.keys() | self._set_aside
+            and (trial not in facts or rubric not in facts[trial].verdicts)
+        ]
+        if missing:
+            text = (
+                f"{plural(len(missing), 'selected item')} brought no report, the first: "
+                f"{missing[0]}; a hook ran something else in place of them"
+            )
+            yield Differing(text, failed=False)
 
 
 def _compared(said: _Said, verdict: Verdict, rubric: Rubric, source: Source) -> list[Differing]:

@@ -21,7 +21,7 @@ from pytest_dialeval.errors import DialevalError
 from pytest_dialeval.grading.grade import batched
 from pytest_dialeval.grading.judge import Judge, NoJudge
 from pytest_dialeval.plugin.ahead import DECLARED, Ahead, agent_key
-from pytest_dialeval.plugin.casting import asked
+from pytest_dialeval.plugin.casting import agent_model, asked
 from pytest_dialeval.plugin.choice import FIXTURE
 from pytest_dialeval.plugin.collection import Cell
 from pytest_dialeval.plugin.criteria import Criteria
@@ -32,12 +32,14 @@ from pytest_dialeval.plugin.progress import Progress, Standing
 from pytest_dialeval.pool import Pool, Work
 from pytest_dialeval.records.plan import PlannedTrial
 from pytest_dialeval.records.run import Graded
+from pytest_dialeval.records.suite import AgentSpec
 from pytest_dialeval.runs.directory import RunDirectory
 from pytest_dialeval.runs.ledger import LedgerWriter
 from pytest_dialeval.runs.trial import Grader, Held, LiveTrial, held_recording, held_without
 from pytest_dialeval.traces.redaction import Redaction
 
 if TYPE_CHECKING:
+    from pytest_dialeval.conversation.web import Web
     from pytest_dialeval.models.recorder import Recorder
     from pytest_dialeval.plugin.calling import Calls
     from pytest_dialeval.plugin.engine import Engine
@@ -84,6 +86,8 @@ class Running:
         """The verdicts that the item is about, made now or ahead."""
         if not self._needs_loop(cell.source):
             return self._grade_recording(cell)
+        if self.pool.paused.on:  # `n` at a post-mortem's prompt goes on, and no hook says so
+            self.pool.resume()
         lasting = self._meet(item, cell, fixture)
         attempt = attempt_of(item)
         self._submit(cell, attempt)
@@ -150,9 +154,18 @@ class Running:
 
         return Calls(self.engine, self.directory, self.redaction)
 
+    @cached_property
+    def web(self) -> Web:
+        """The way to agents behind an address; made where one is met."""
+        from pytest_dialeval.conversation.web import Web
+
+        return Web()
+
     async def _hang_up(self) -> None:
         if "calls" in self.__dict__:
             await self.calls.hang_up()
+        if "web" in self.__dict__:
+            await self.web.close()
 
     def judge(self, source: LoadedSource) -> Judge | NoJudge | None:
         """Who grades: nobody by choice, a hook's, a model, or nobody."""
@@ -243,8 +256,13 @@ class Running:
             return self._agents[agent_key(cell)]
         key = f"{cell.source.name} {spec.name}"
         if key not in self._agents:
-            self._agents[key] = _resolved(lambda: make_agent(cell.source, spec))
+            self._agents[key] = _resolved(lambda: self._make(cell.source, spec))
         return self._agents[key]
+
+    def _make(self, source: LoadedSource, spec: AgentSpec) -> AgentFactory:
+        chat = self.calls.chat(source) if agent_model(source, spec.name) else None
+        web = self.web if spec.use.startswith(("http:", "https:")) else None
+        return make_agent(source, spec, chat=chat, web=web)
 
     def _submit(self, cell: Cell, attempt: int = 1) -> None:
         held = _held_as(cell.trial, attempt)
@@ -289,7 +307,18 @@ class Running:
 
     def _simulator(self, source: LoadedSource, trial: PlannedTrial) -> Simulator:
         """Who plays the persona: a hook's, a model within the script, or the script alone."""
-        return source.offers.simulator or SimulatedUser
+        if source.offers.simulator is not None or "user" not in source.models:
+            return source.offers.simulator or SimulatedUser
+        from pytest_dialeval.conversation.model_user import model_simulator
+
+        return model_simulator(
+            self.calls.chat(source),
+            source.models["user"],
+            case=trial.case,
+            trial=trial.number,
+            max_context_chars=source.limits.max_context_chars,
+            deadline=source.limits.turn_timeout,
+        )
 
     def _forgetter(self, source: LoadedSource) -> Callable[[str, int], None] | None:
         """How a trial is told to its cassette that ended unmeasured by what models replied."""

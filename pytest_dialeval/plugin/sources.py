@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from pytest_dialeval.conversation.resolve import secret_variables
 from pytest_dialeval.errors import SuiteError, TranscriptError
 from pytest_dialeval.grading.grade import CompiledRubric, compile_rubrics
 from pytest_dialeval.planning.cases import Naming, plan_personas, plan_recordings
@@ -106,7 +107,8 @@ class LoadedSource:
     @property
     def secrets(self) -> set[str]:
         """Names of variables whose values must reach no file."""
-        return {each.api_key_env for each in self.models.values() if each.api_key_env}
+        by_role = {each.api_key_env for each in self.models.values() if each.api_key_env}
+        return by_role.union(*map(secret_variables, self.agents.values()))
 
     @cached_property
     def playing(self) -> Mapping[Role, ModelSpec]:
@@ -143,8 +145,9 @@ class LoadedSource:
 
     def in_process(self, agent: str) -> bool:
         """Whether the agent's code runs in this process, where it could reach our verdicts."""
-        use = self.agents[agent].use
-        return use in (FIXTURE, HOOK) or use.startswith("python:") or use in self.offers.agents
+        spec = self.agents[agent]
+        ours = spec.use in (FIXTURE, HOOK) or spec.use in self.offers.agents
+        return ours or spec.use.startswith("python:") or bool(spec.options.get("tools"))
 
     def tags(self, cell: Cell) -> tuple[str, ...]:
         """Tags of the rubric and of the persona."""

@@ -9,6 +9,8 @@ from typing import Literal
 from pytest_dialeval.records.transcript import Usage
 
 Role = Literal["agent", "user", "judge", "comparer", "attacker", "improver"]
+# Named here for those who read suites; where they are is known to the door alone.
+ENDPOINT_NAMES = ("openai", "deepseek", "dashscope", "ollama", "vllm")
 
 
 @dataclass(frozen=True, slots=True)

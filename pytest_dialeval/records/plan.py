@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pytest_dialeval.records.slug import slug
+
 
 @dataclass(frozen=True, slots=True)
 class PlannedTrial:
@@ -19,6 +21,11 @@ class PlannedTrial:
     name: str  # `hesitant-2`, or `improved-hesitant-2` where the agent is shown
     original: str | None = None  # the recorded task id where slugging changed it
     attempt: int = 1  # reruns by other plugins
+
+    @property
+    def case(self) -> str:
+        """The case's name where calls of models are recorded: equal in every checkout."""
+        return ".".join(map(slug, (self.task, self.agent, self.persona)))
 
 
 @dataclass(frozen=True, slots=True)

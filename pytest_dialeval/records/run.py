@@ -75,6 +75,7 @@ class Conversation:
     sha256: str | None = None  # of the recording's file
     isolated: bool = True  # False: the agent runs in this process
     attempt: int = 1  # above 1: held again by another plugin's rerun; figures leave it out
+    fidelity: Mapping[str, int] = field(default_factory=dict)  # as in the transcript
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class AgentSpec:
-    """An agent as declared: `use` names its kind (scripted, python:..., command:..., replay)."""
+    """An agent as declared: `use` names its kind (scripted, python:..., openai:..., ...)."""
 
     name: str
     use: str

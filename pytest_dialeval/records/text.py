@@ -14,6 +14,8 @@ _TERMINAL = re.compile(
     "|(?:\x1b\\]|\x9d)[^\x07\x1b\x9c\x9d]{0,4096}+(?:\x07|\x1b\\\\|\x9c)"
 )
 _UNCLEAN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+# They turn the rest of a line round, so that it reads as something else than what was said.
+_BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def clean(text: str) -> str:
@@ -25,6 +27,14 @@ def clean(text: str) -> str:
         return text
     text = _TERMINAL.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
     return _CONTROL.sub("", _SURROGATE.sub("\ufffd", text))
+
+
+def visible(text: str) -> str:
+    r"""Cleaned text for a terminal: what changes the direction of reading stands as `\u202e`.
+
+    Only there: traces keep it, so that quotes are found. Joiners and marks of letters stay.
+    """
+    return _BIDI.sub(lambda found: f"\\u{ord(found[0]):04x}", clean(text))
 
 
 def clean_value(value: object) -> object:

@@ -110,6 +110,8 @@ class Transcript:
     ended_by: Literal["agent", "user", "limit", ""] = ""
     finished: bool = True  # False: the trace was cut off
     recorded: Mapping[str, object] = field(default_factory=dict)  # values stored with it
+    # How lines of a simulated user with a model came about, in counts; empty where none ran.
+    fidelity: Mapping[str, int] = field(default_factory=dict)
 
     def turn(self, number: int) -> Turn | None:
         """The turn with that id, or None."""

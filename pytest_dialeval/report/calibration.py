@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tabulate import tabulate
 
 from pytest_dialeval.grading.calibration import RubricCalibration
-from pytest_dialeval.records.text import clean
+from pytest_dialeval.records.text import visible
 from pytest_dialeval.runs.calibrating import SuiteCalibration
 from pytest_dialeval.statistics.agreement import Share, Table
 from pytest_dialeval.statistics.corrected import Corrected
@@ -26,7 +26,7 @@ _HEADERS = (
 
 def calibration_lines(of: SuiteCalibration) -> Iterator[str]:
     """A table of one suite, what was left out, and pass rates corrected for the judge's errors."""
-    yield clean(of.source)
+    yield visible(of.source)
     rows = [_row(each) for each in of.rubrics]
     yield from tabulate(rows, headers=_HEADERS, disable_numparse=True).split("\n")
     for each in of.rubrics:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tabulate import tabulate
 
-from pytest_dialeval.records.text import clean
+from pytest_dialeval.records.text import visible
 from pytest_dialeval.records.wording import plural
 from pytest_dialeval.runs.summary import (
     AgentFigures,
     GateFigure,
     PassKFigure,
+    SimulatorFigures,
     Summary,
     TaskFigures,
     UsageFigure,
@@ -34,7 +36,7 @@ def summary_lines(summary: Summary) -> Iterator[Line]:
     """The whole summary: counts, breaches, tables, what could not be said."""
     for line in _lines(summary):
         # Titles, labels and notes are the user's: none of them may steer a terminal.
-        yield Line(clean(line.text).replace("\n", " "), line.colour)
+        yield Line(visible(line.text).replace("\n", " "), line.colour)
 
 
 def _lines(summary: Summary) -> Iterator[Line]:
@@ -203,7 +205,7 @@ def title(task: TaskFigures, *, alone: bool) -> str:
         words = f"{task.id} ({function})"
     elif not alone:
         words = f"{task.id} ({function or file})"
-    return " ".join(clean(words).split())
+    return " ".join(visible(words).split())
 
 
 def number(value: float | None) -> str:
@@ -275,6 +277,7 @@ def remark_lines(summary: Summary) -> Iterator[Line]:
     for name, task in zip(titles(summary), summary.tasks, strict=True):
         if task.selection != "all":
             yield Line(f"{name}: Pass^k over the selected rubrics of {task.source}", "yellow")
+    yield from simulator_lines(summary)
     off = summary.settings.get("no-judge")
     if off is not None and off.value is True:
         yield Line(
@@ -301,6 +304,32 @@ def _agent_remarks(name: str, agent: AgentFigures, summary: Summary) -> Iterator
         yield Line(f"{name}: {hidden} in summary.json")
     if any(each.dimension == "safety" for each in agent.rubrics) and not agent.safety_exercised:
         yield Line(f"{name}: safety was not exercised", "yellow")
+
+
+def simulator_lines(summary: Summary) -> Iterator[Line]:
+    """How faithfully each model played the user: what it said, and what could not be sent."""
+    played: dict[str | None, list[SimulatorFigures]] = {}
+    for _, agent in _agents(summary):
+        if agent.simulator is not None:
+            played.setdefault(agent.simulator.model, []).append(agent.simulator)
+    for model, figures in played.items():
+        yield Line(f"simulated user: {_fidelity(model, figures)}")
+
+
+def _fidelity(model: str | None, figures: Sequence[SimulatorFigures]) -> str:
+    """`120 lines by openai:gpt-4o, 3 asked again (repeated 2, empty 1), 1 from the template`."""
+    lines, again, template = (
+        sum(getattr(each, name) for each in figures)
+        for name in ("lines", "asked_again", "template")
+    )
+    reasons = sum((Counter(each.reasons) for each in figures), Counter[str]())
+    parts = [f"{plural(lines, 'line')} by {model or 'a model'}"]
+    if again:
+        why = ", ".join(f"{name} {count}" for name, count in reasons.most_common())
+        parts.append(f"{again} asked again ({why})")
+    if template:
+        parts.append(f"{template} from the template")
+    return ", ".join(parts)
 
 
 def _isolation_lines(summary: Summary) -> Iterator[Line]:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
+from pytest_dialeval.conversation.fidelity import ASKED_AGAIN, COUNTS, LINES, TEMPLATE
 from pytest_dialeval.grading.scoring import score_trial
 from pytest_dialeval.records.plan import PlannedTrial
 from pytest_dialeval.records.rubric import Rubric
@@ -20,6 +21,7 @@ from pytest_dialeval.runs.summary import (
     PassKFigure,
     PersonaFigures,
     RubricFigures,
+    SimulatorFigures,
     TaskFigures,
     Verdicts,
 )
@@ -107,12 +109,32 @@ def agent_figures(source: Source, name: str, trials: Sequence[ScoredTrial]) -> A
         pass_rate=_rate(trials),
         pass_hat_k=_curve(counts, "hat"),
         pass_at_k=_curve(counts, "at"),
+        scored=sum(each.task_score is not None for each in scores),
         task_score_mean=_mean(each.task_score for each in scores),
         dimensions=_dimensions(scores),
         safety_breaches=sum(bool(each.breaches) for each in scores),
         safety_exercised=sum(each.safety_exercised for each in scores),
         personas=[_persona(found) for found in by_persona.values()],
         rubrics=_rubrics(trials),
+        simulator=_simulator(trials, source.models.get(name, {}).get("user")),
+    )
+
+
+def _simulator(trials: Sequence[ScoredTrial], model: str | None) -> SimulatorFigures | None:
+    """The counts of all conversations in sum; None where no model played the user."""
+    told = [found.fidelity for each in trials if (found := each.facts.conversation)]
+    counts = Counter[str]()
+    for each in told:
+        counts.update(each)
+    if not any(told):
+        return None
+    reasons = {name: count for name, count in sorted(counts.items()) if name not in COUNTS}
+    return SimulatorFigures(
+        model=model,
+        lines=counts[LINES],
+        asked_again=counts[ASKED_AGAIN],
+        template=counts[TEMPLATE],
+        reasons=reasons,
     )
 
 

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 
 from pytest_dialeval.records.suite import PassHatK
 from pytest_dialeval.runs.summary import AgentFigures, GateFigure, TaskFigures
+from pytest_dialeval.statistics.pass_k import CaseCount, pass_curve
 
 _SELECTION = "selection"  # why a gate of a suite is left alone where items are missing
 
@@ -63,7 +64,7 @@ def _readings(
     if (bound := bounds.pass_hat_k) and isinstance(bound.value, PassHatK):
         yield "pass_hat_k", bound, _pass_hat_k(agent, bound.value), bound.value.k
     if bound := bounds.mean_score:
-        yield "mean_score", bound, _at_least(agent.task_score_mean, _number(bound)), None
+        yield "mean_score", bound, _mean_score(agent, _number(bound)), None
     if bound := bounds.safety_breaches:
         yield "safety_breaches", bound, _breaches(agent, _number(bound)), None
     if bound := bounds.unmeasured:
@@ -78,22 +79,42 @@ def _number(bound: Bound) -> float:
 
 
 def _pass_hat_k(agent: AgentFigures, gate: PassHatK) -> _Reading:
-    """The pessimistic reading decides; what only unmeasured trials miss is not decided."""
+    """The pessimistic reading holds it; only what no unmeasured trial could mend misses it."""
     point = agent.pass_hat_k.get(str(gate.k))
     if point is None or point.value_pessimistic is None:
         return _Reading(None, "not decided", f"no case has {gate.k} trials")
-    if _reaches(point.value_pessimistic, gate.min):
-        return _Reading(point.value_pessimistic, "passed")
-    if agent.unmeasured and (point.value is None or _reaches(point.value, gate.min)):
-        why = f"{agent.unmeasured} unmeasured trials would decide"
-        return _Reading(point.value_pessimistic, "not decided", why)
-    return _Reading(point.value_pessimistic, "failed")
+    least = point.value_pessimistic
+    if _reaches(least, gate.min):
+        return _Reading(least, "passed")
+    best = _optimistic(agent, gate.k)
+    return _short_of(least, agent) if _reaches(best, gate.min) else _Reading(least, "failed")
 
 
-def _at_least(figure: float | None, bound: float) -> _Reading:
-    if figure is None:
+def _optimistic(agent: AgentFigures, k: int) -> float:
+    """Pass^k as it would be if every unmeasured trial had passed."""
+    counts = [
+        CaseCount(each.passed + each.unmeasured, each.trials - each.passed - each.unmeasured)
+        for each in agent.personas
+    ]
+    best = pass_curve(counts, k_max=k)[k].value
+    assert best is not None  # as many trials as the pessimistic reading has
+    return best
+
+
+def _mean_score(agent: AgentFigures, bound: float) -> _Reading:
+    """The mean of what was measured, unless full scores for the rest could still reach it."""
+    mean, unknown = agent.task_score_mean, agent.unmeasured
+    if mean is None:
         return _Reading(None, "not decided", "nothing was measured")
-    return _Reading(figure, "passed" if _reaches(figure, bound) else "failed")
+    if _reaches(mean, bound):
+        return _Reading(mean, "passed")
+    best = (mean * agent.scored + unknown) / (agent.scored + unknown)
+    return _short_of(mean, agent) if _reaches(best, bound) else _Reading(mean, "failed")
+
+
+def _short_of(figure: float, agent: AgentFigures) -> _Reading:
+    who = "1 unmeasured trial" if agent.unmeasured == 1 else f"{agent.unmeasured} unmeasured trials"
+    return _Reading(figure, "not decided", f"{who} would decide")
 
 
 def _reaches(figure: float, bound: float) -> bool:

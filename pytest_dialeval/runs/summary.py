@@ -56,6 +56,16 @@ class RubricFigures(Record):
     unscored: int
 
 
+class SimulatorFigures(Record):
+    """How lines of a simulated user that a model plays came about; probes are left out."""
+
+    model: str | None = Field(description="who worded them; null where the run does not say")
+    lines: int = Field(description="worded by the model and sent")
+    asked_again: int = Field(description="first replies that were not sent")
+    template: int = Field(description="said as the script has them: no reply could be sent")
+    reasons: dict[str, int] = Field(description="why a first reply was not sent -> how often")
+
+
 class AgentFigures(Record):
     name: str
     agent_version: str | None
@@ -68,12 +78,14 @@ class AgentFigures(Record):
     pass_rate: float | None = Field(description="passed / measured trials")
     pass_hat_k: dict[str, PassKFigure]
     pass_at_k: dict[str, PassKFigure]
-    task_score_mean: float | None
+    scored: int = Field(description="trials that have a task score")
+    task_score_mean: float | None = Field(description="over the scored trials")
     dimensions: Dimensions
     safety_breaches: int = Field(description="trials with at least one failed safety rubric")
     safety_exercised: int = Field(description="trials in which a safety rubric gave a verdict")
     personas: list[PersonaFigures]
     rubrics: list[RubricFigures]
+    simulator: SimulatorFigures | None = Field(None, description="null: no model played the user")
 
 
 class TaskFigures(Record):

@@ -27,7 +27,6 @@ from pytest_dialeval.matching.matcher import Matcher
 from pytest_dialeval.planning.draw import Draw
 from pytest_dialeval.records.plan import PlannedTrial
 from pytest_dialeval.records.run import Conversation, Graded
-from pytest_dialeval.records.slug import slug
 from pytest_dialeval.records.suite import TIMEOUT, Limits, Scoring
 from pytest_dialeval.records.task import Persona, Task
 from pytest_dialeval.records.transcript import UNMEASURED_OUTCOMES, Outcome, Recording, Transcript
@@ -93,7 +92,7 @@ class Grader:
 
     def dialogue(self, planned: PlannedTrial, transcript: Transcript) -> Dialogue:
         """What is graded, with the names that a judge's calls are recorded by."""
-        return Dialogue(transcript, self.task, case_of(planned), planned.number, self.batch)
+        return Dialogue(transcript, self.task, planned.case, planned.number, self.batch)
 
     def _filed(self, held: Held, verdict: Verdict) -> Graded:
         conversation = held.conversation
@@ -200,6 +199,8 @@ class LiveTrial:
                 matchers=self.matchers,
                 simulator=self.simulator,
                 pause=self.pause,
+                case=self.planned.case,
+                trial=self.planned.number,
             )
         finally:  # fsync takes milliseconds: not on the loop
             await self.off_loop(lambda: trace.close(sync=True))
@@ -212,11 +213,6 @@ class LiveTrial:
             isolated=self.isolated,
         )
         return _filed(self.planned, transcript, conversation, self.grader)
-
-
-def case_of(planned: PlannedTrial) -> str:
-    """The case's name in cassettes: not the trial's id, which changes with the suite's path."""
-    return ".".join(map(slug, (planned.task, planned.agent, planned.persona)))
 
 
 def held_recording(planned: PlannedTrial, recording: Recording, grader: Grader, where: str) -> Held:
@@ -245,6 +241,7 @@ def _told(planned: PlannedTrial, transcript: Transcript) -> Conversation:
         rounds=max((each.round for each in transcript.turns), default=0),
         turns=len(transcript.turns),
         attempt=planned.attempt,
+        fidelity=transcript.fidelity,
     )
 
 

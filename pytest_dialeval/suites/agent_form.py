@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import Field
 
 from pytest_dialeval.suites.form import (
     Flag,
     Form,
+    Integer,
     Line,
     Lines,
     LooseText,
     Name,
     RawSpec,
+    Temperature,
+    Text,
+    Variable,
     Whole,
     one_of,
 )
@@ -25,7 +29,10 @@ class AgentForm(Form):
 
     noun: ClassVar[str] = "an agent"
 
-    use: Line = Field(description="scripted, python:..., command:..., replay, or a hook's name")
+    use: Line = Field(
+        description="scripted, python:..., command:..., openai:..., https://..., replay, or a "
+        "hook's name"
+    )
     version: LooseText | None = Field(None, description="stored with the run, shown in reports")
 
 
@@ -63,6 +70,46 @@ class CommandForm(AgentForm):
     noun: ClassVar[str] = "a command: agent"
 
     concurrency: Whole | None = Field(None, description="programs at once")
+
+
+class ModelAgentForm(AgentForm):
+    """An agent that a chat model plays: `use: openai:NAME`, or another endpoint's name."""
+
+    noun: ClassVar[str] = "an agent that a model plays"
+
+    prompt: Text | None = Field(
+        None, description="its system prompt instead of the task's; null for none"
+    )
+    tools: list[Line] = Field(
+        [], description="Python functions that it may call: python:file.py:function"
+    )
+    temperature: Temperature | None = Field(None, description="how much its answers vary")
+    seed: Integer | None = Field(None, description="sent to the endpoint")
+    max_tokens: Whole | None = Field(None, description="tokens of one answer at most")
+    base_url: Line | None = Field(None, description="where the server is")
+    api_key_env: Variable | None = Field(
+        None, description="name of the environment variable that holds the key"
+    )
+
+
+History = Literal["all", "last"]
+
+
+class HttpForm(AgentForm):
+    """An agent behind an address: `use: https://HOST/PATH`."""
+
+    noun: ClassVar[str] = "an http agent"
+
+    headers: dict[str, Line] = Field(
+        {}, description="headers by name; ${NAME} stands for an environment variable"
+    )
+    history: Annotated[History, one_of(*get_args(History))] = Field(
+        "all", description="whether each turn sends all that was said, or the last message alone"
+    )
+    prompt: Text | None = Field(
+        None, description="the prompt that is sent instead of the task's; null for none"
+    )
+    concurrency: Whole | None = Field(None, description="conversations at once")
 
 
 class ReplayForm(AgentForm):

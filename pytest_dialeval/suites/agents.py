@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 
 from pytest_dialeval.errors import SuiteError
+from pytest_dialeval.records.model import ENDPOINT_NAMES
 from pytest_dialeval.records.suite import AgentSpec
 from pytest_dialeval.records.wording import closest, meaning
+from pytest_dialeval.suites.addresses import header_problem, url_problem
 from pytest_dialeval.suites.agent_form import (
     AgentForm,
     CommandForm,
     HookForm,
+    HttpForm,
+    ModelAgentForm,
     PythonForm,
     ReplayForm,
     ScriptedForm,
@@ -24,16 +29,20 @@ from pytest_dialeval.suites.suite_form import SuiteForm
 from pytest_dialeval.suites.wording import level
 from pytest_dialeval.traces.disk import nearest
 
-_LATER = ("openai:", "http:", "https:")
 _KINDS: dict[str, type[AgentForm]] = {
     "scripted": ScriptedForm,
+    "replay": ReplayForm,
     "python:": PythonForm,
     "command:": CommandForm,
-    "replay": ReplayForm,
+    "http:": HttpForm,
+    "https:": HttpForm,
+    # Other tools write the model behind a slash.
+    **{f"{each}{mark}": ModelAgentForm for each in ENDPOINT_NAMES for mark in ":/"},
 }
 _ALLOWED = (
     "scripted, python:module:object, python:file.py:object, command:PROGRAM ARGUMENTS, replay, "
-    "or a name that the hook pytest_dialeval_agents gives"
+    "openai:MODEL, openai:MODEL@BASE_URL, https://HOST/PATH, or a name that the hook "
+    "pytest_dialeval_agents gives"
 )
 
 
@@ -62,20 +71,18 @@ def read_agent(name: str, place: Place, reading: Reading) -> AgentSpec | None:
 
 def _kind(use: str) -> type[AgentForm] | None:
     for prefix, form in _KINDS.items():
-        if use == prefix or (prefix.endswith(":") and use.startswith(prefix)):
+        if use == prefix or (prefix[-1] in ":/" and use.startswith(prefix)):
             return form
     # What conftest.py offers is known only after the suite is read, so any other name may be one.
     return HookForm if use.isidentifier() and not _meant(use) else None
 
 
 def _meant(use: str) -> str | None:
-    return closest(use, [each.rstrip(":") for each in _KINDS], cutoff=0.75)
+    return closest(use, dict.fromkeys(each.rstrip(":/") for each in _KINDS), cutoff=0.75)
 
 
 def _unknown_use(use: str) -> str:
-    word = use.split(":", 1)[0]
-    if f"{word}:" in _LATER:
-        return f"use {shown(use)}: agents over the network come in a later version"
+    word = re.split("[:/]", use, maxsplit=1)[0]
     return f"unknown kind of agent {shown(use)}{meaning(_meant(word))} (allowed: {_ALLOWED})"
 
 
@@ -92,6 +99,10 @@ def _options(place: Place, form: AgentForm, reading: Reading) -> dict[str, objec
             return _no_options(place.at("use"), _command_problem(form.use))
         case HookForm():
             return {}
+        case ModelAgentForm():
+            return _model_options(place, form, reading)
+        case HttpForm():
+            return _http_options(place, form, reading)
         case _:
             return _no_options(place.at("use"), _python_problem(place, form.use, reading))
 
@@ -100,6 +111,55 @@ def _no_options(place: Place, problem: str) -> dict[str, object] | None:
     if problem:
         place.error(problem)
     return None if problem else {}
+
+
+def _model_options(
+    place: Place, form: ModelAgentForm, reading: Reading
+) -> dict[str, object] | None:
+    """What was written of a model, its prompt filled in; what was not written is left out."""
+    model, at, base_url = re.split("[:/]", form.use, maxsplit=1)[1].partition("@http")
+    problems = [(place.at("use"), "" if model.strip() else f"{shown(form.use)} names no model")]
+    if at:
+        problems.append((place.at("use"), url_problem(f"http{base_url}", "what follows @")))
+    if form.base_url is not None:
+        problems.append((place.at("base_url"), url_problem(form.base_url, "base_url")))
+    for index, each in enumerate(form.tools):
+        problems.append((place.at("tools", index), _tool_problem(place, each, reading)))
+    if not _noted(problems):
+        return None
+    written = form.model_dump(include=form.model_fields_set - {"use", "version"})
+    return {**written, **_prompt(place, form.prompt, reading)}
+
+
+def _http_options(place: Place, form: HttpForm, reading: Reading) -> dict[str, object] | None:
+    problems = [(place.at("use"), url_problem(form.use, "use", query=True))]
+    for name, text in form.headers.items():
+        problems.append((place.at("headers", name), header_problem(name, text)))
+    if not _noted(problems):
+        return None
+    prompt = _prompt(place, form.prompt, reading)
+    return {"headers": form.headers, "history": form.history, **prompt}
+
+
+def _noted(problems: list[tuple[Place, str]]) -> bool:
+    """Whether all is well."""
+    found = [(place, text) for place, text in problems if text]
+    for place, text in found:
+        place.error(text)
+    return not found
+
+
+def _prompt(place: Place, written: str | None, reading: Reading) -> dict[str, object]:
+    """The agent's own prompt, where it says something about one: null is none at all."""
+    if not isinstance(place.value, dict) or "prompt" not in place.value:
+        return {}
+    return {"prompt": written and reading.fill(place.at("prompt"), written)}
+
+
+def _tool_problem(place: Place, written: str, reading: Reading) -> str:
+    if not written.startswith("python:"):
+        return f"{shown(written)} must be python:file.py:function or python:module:function"
+    return _python_problem(place, written, reading)
 
 
 def _script(place: Place, written: str, reading: Reading) -> AgentScript | None:

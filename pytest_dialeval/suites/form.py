@@ -24,6 +24,7 @@ from pytest_dialeval.records.wording import did_you_mean
 
 _SHOWN = 60
 _LONGEST_NAME = 200
+VARIABLE_NAME = "[A-Za-z_][A-Za-z0-9_]*"
 
 
 class Form(BaseModel):
@@ -156,6 +157,13 @@ def must(condition: Callable[[Any], bool], what: str) -> BeforeValidator:
     return BeforeValidator(validate)
 
 
+def _variable(value: object) -> object:
+    if isinstance(value, str) and re.fullmatch(VARIABLE_NAME, value):
+        return value
+    # What stands there is likely the key itself, so it is not repeated.
+    raise _refuse("must be the name of an environment variable, e.g. OPENAI_API_KEY, not a key")
+
+
 def _visible(value: str) -> str:
     if any(each.isprintable() and not each.isspace() for each in value):
         return value
@@ -250,6 +258,18 @@ Share = Annotated[
     Strict(),
     Field(ge=0, le=1, allow_inf_nan=False),
     _expected("a number from 0 to 1", _unquote),
+]
+Integer = Annotated[int, Strict(), _expected("a whole number", _unquote)]
+Temperature = Annotated[
+    float,
+    Strict(),
+    Field(ge=0, le=2, allow_inf_nan=False),
+    _expected("a number from 0 to 2", _unquote),
+]
+Variable = Annotated[
+    str,
+    BeforeValidator(_variable),
+    WithJsonSchema({"type": "string", "pattern": f"^{VARIABLE_NAME}$"}),
 ]
 RawSpec = Annotated[
     dict[str, Any],

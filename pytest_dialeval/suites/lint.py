@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pytest_dialeval.matching.matcher import Matcher
+from pytest_dialeval.records.model import ENDPOINT_NAMES
 from pytest_dialeval.records.rubric import Rubric
-from pytest_dialeval.records.suite import Problem, Suite
+from pytest_dialeval.records.suite import AgentSpec, Problem, Suite
 from pytest_dialeval.records.task import Flow, Persona
 from pytest_dialeval.records.wording import did_you_mean
 from pytest_dialeval.suites.agent_script import AgentScript
@@ -25,16 +27,27 @@ from pytest_dialeval.suites.wording import there
 
 
 def lint(
-    suite: Suite, matchers: Mapping[str, Matcher], places: Places | None = None
+    suite: Suite,
+    matchers: Mapping[str, Matcher],
+    places: Places | None = None,
+    *,
+    user_model: bool = False,
 ) -> tuple[Problem, ...]:
     """Errors and notes of a suite by line; without places, the lines that its records remember."""
-    found = [*_own_remarks(suite, matchers), *_joint_remarks(suite, matchers)]
+    modelled = is_modelled(suite.models, user_model)
+    found = [*_own_remarks(suite, matchers, modelled), *_joint_remarks(suite, matchers, modelled)]
     problems = [places.problem(each) if places else nearby(suite, each) for each in found]
     return tuple(sorted(problems, key=lambda each: (each.file, each.line)))
 
 
-def _own_remarks(suite: Suite, matchers: Mapping[str, Matcher]) -> Iterator[Remark]:
-    modelled = suite.models.get("user") is not None
+def is_modelled(models: object, user_model: bool) -> bool:
+    """Whether a model plays the user: by `models:` of the suite, else as it is set elsewhere."""
+    if isinstance(models, Mapping) and "user" in models:
+        return models["user"] is not None
+    return user_model
+
+
+def _own_remarks(suite: Suite, matchers: Mapping[str, Matcher], modelled: bool) -> Iterator[Remark]:
     yield from personas_alone(enumerate(suite.personas), suite.task.max_rounds, modelled)
     yield from rubrics_alone(enumerate(suite.rubrics), matchers)
 
@@ -69,15 +82,17 @@ def duplicate_remarks(part: str, parts: Iterable[tuple[int, Persona | Rubric]]) 
         first.setdefault(each.id, each)
 
 
-def _joint_remarks(suite: Suite, matchers: Mapping[str, Matcher]) -> Iterator[Remark]:
+def _joint_remarks(
+    suite: Suite, matchers: Mapping[str, Matcher], modelled: bool
+) -> Iterator[Remark]:
     yield from duplicate_remarks("personas", enumerate(suite.personas))
     yield from duplicate_remarks("rubrics", enumerate(suite.rubrics))
     yield from _flow_remarks(suite.task.flow, [each.id for each in suite.rubrics])
     yield from _coverage_remarks(suite)
-    yield from _asked_remarks(suite, matchers)
+    yield from _asked_remarks(suite, matchers, modelled)
     yield from _scoring_remarks(suite)
     yield from _agent_remarks(suite)
-    yield from suite_notes(suite)
+    yield from suite_notes(suite, modelled)
 
 
 def _flow_remarks(flow: Flow, rubrics: Sequence[str]) -> Iterator[Remark]:
@@ -108,8 +123,10 @@ def _missing(path: tuple[str | int, ...], what: str, name: str, known: Sequence[
     return Remark(path, f"no {what} {name!r}{did_you_mean(name, known)} ({there(known)})")
 
 
-def _asked_remarks(suite: Suite, matchers: Mapping[str, Matcher]) -> Iterator[Remark]:
-    cast = cast_of(suite)
+def _asked_remarks(
+    suite: Suite, matchers: Mapping[str, Matcher], modelled: bool
+) -> Iterator[Remark]:
+    cast = cast_of(suite, modelled)
     for index, rubric in enumerate(suite.rubrics):
         if rubric.trigger is None:
             continue
@@ -148,3 +165,12 @@ def _agent_remarks(suite: Suite) -> Iterator[Remark]:
         if suite.task.opening == "agent" and isinstance(script, AgentScript) and not script.opening:
             text = "the agent opens this task, but its script has no `opening`: add first lines"
             yield Remark(("agents", name), text)
+        elif suite.task.opening == "agent" and _is_mute(agent, suite.task.prompt):
+            text = "the agent opens this task, but its model has no prompt: add `prompt`"
+            yield Remark(("agents", name), text)
+
+
+def _is_mute(agent: AgentSpec, prompt: str) -> bool:
+    """Whether a model would be asked to open without a word to go by."""
+    played = re.match(rf"(?:{'|'.join(ENDPOINT_NAMES)})[:/]", agent.use)
+    return bool(played) and not str(agent.options.get("prompt", prompt) or "").strip()

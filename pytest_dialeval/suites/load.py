@@ -18,7 +18,13 @@ from pytest_dialeval.records.task import Persona
 from pytest_dialeval.suites.agents import read_agent
 from pytest_dialeval.suites.assembly import assembled, check_cases, check_whole, sources, task_of
 from pytest_dialeval.suites.includes import Parts, gathered
-from pytest_dialeval.suites.lint import duplicate_remarks, lint, personas_alone, rubrics_alone
+from pytest_dialeval.suites.lint import (
+    duplicate_remarks,
+    is_modelled,
+    lint,
+    personas_alone,
+    rubrics_alone,
+)
 from pytest_dialeval.suites.personas import read_persona
 from pytest_dialeval.suites.place import Place
 from pytest_dialeval.suites.reading import Reading
@@ -29,10 +35,16 @@ from pytest_dialeval.suites.task_form import TaskForm
 from pytest_dialeval.suites.variables import written_variables
 
 
-def load_suite(path: Path, *, rootdir: Path, matchers: Mapping[str, Matcher]) -> Suite:
-    """Read a suite with its includes and scripts; SuiteError holds every problem of all files."""
+def load_suite(
+    path: Path, *, rootdir: Path, matchers: Mapping[str, Matcher], user_model: bool = False
+) -> Suite:
+    """Read a suite with its includes and scripts; SuiteError holds every problem of all files.
+
+    `user_model`: a model plays the user where the suite itself does not say.
+    """
+    reading = Reading(rootdir.absolute(), matchers, user_model)
     with _collector_paused():
-        suite, problems = _loaded(Reading(rootdir.absolute(), matchers), path.absolute())
+        suite, problems = _loaded(reading, path.absolute())
     errors = [each for each in problems if each.level == "error"]
     if errors or suite is None:
         raise SuiteError(errors)
@@ -129,7 +141,7 @@ def _problems(read: _Read, suite: Suite | None, reading: Reading) -> list[Proble
     if suite is None:
         found = {read.places.problem(each) for each in _own_remarks(read, reading)}
     else:
-        found = set(lint(suite, reading.matchers, read.places))
+        found = set(lint(suite, reading.matchers, read.places, user_model=reading.user_model))
     for source in reading.sources.values():
         found.update(source.problems)
     main = read.place.source.file
@@ -140,7 +152,7 @@ def _own_remarks(read: _Read, reading: Reading) -> Iterator[Remark]:
     """What can be said of the parts that were read, though the whole was not."""
     personas = [(index, each) for index, each in enumerate(read.personas) if each]
     rubrics = [(index, each) for index, each in enumerate(read.rubrics) if each]
-    modelled = read.place.at("models", "user").value is not None
+    modelled = is_modelled(read.place.at("models").value, reading.user_model)
     yield from personas_alone(personas, _max_rounds(read.place), modelled)
     yield from rubrics_alone(rubrics, reading.matchers)
     yield from duplicate_remarks("personas", personas)

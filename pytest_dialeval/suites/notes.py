@@ -10,13 +10,14 @@ from pytest_dialeval.records.task import Persona
 from pytest_dialeval.suites.remark import Remark, note
 
 
-def suite_notes(suite: Suite) -> Iterator[Remark]:
+def suite_notes(suite: Suite, modelled: bool) -> Iterator[Remark]:
     """Unused personas, dimensions that may stay unscored, and gates that decide nothing."""
     if not suite.rubrics and not suite.scoring:
         yield note((), "no rubric: only bodies of @dialogue_case functions decide anything")
     elif suite.rubrics:
         yield from _dimension_notes(suite)
-        yield from _idle_personas(suite)
+        if not modelled:
+            yield from _idle_personas(suite)
     yield from _twin_personas(suite.personas)
     gate = suite.gates.pass_hat_k
     if gate and not suite.transcripts and gate.k > suite.trials:
@@ -46,7 +47,7 @@ def _always(rubrics: Sequence[Rubric]) -> bool:
 
 def _idle_personas(suite: Suite) -> Iterator[Remark]:
     """Personas that no rubric can ask anything about."""
-    if _always(suite.rubrics) or suite.models.get("user") is not None:
+    if _always(suite.rubrics):
         return
     triggers = [each.trigger for each in suite.rubrics if each.trigger]
     if any(each.probe is None and each.state is None for each in triggers):

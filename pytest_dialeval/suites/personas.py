@@ -81,7 +81,8 @@ def _state(place: Place, name: str, form: StateForm, reading: Reading) -> State:
         Transition(each.to, _when(place.at("next", index, "when"), each, reading), each.weight)
         for index, each in enumerate(form.next)
     )
-    return State(name, tuple(lines), form.goal, tuple(transitions), form.end)
+    goal = reading.fill(place.at("goal"), form.goal) if form.goal else form.goal
+    return State(name, tuple(lines), goal, tuple(transitions), form.end)
 
 
 def _when(place: Place, form: TransitionForm, reading: Reading) -> MatcherSpec | None:

@@ -21,6 +21,7 @@ class Reading:
 
     rootdir: Path
     matchers: Mapping[str, Matcher]
+    user_model: bool = False  # a model plays the user where the suite itself does not say
     variables: Mapping[str, str] | None = None  # None: the task can't be read, so nothing is filled
     sources: dict[Path, Source] = field(default_factory=dict)
 

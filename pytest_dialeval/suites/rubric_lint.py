@@ -67,14 +67,14 @@ class Cast:
     open: bool  # anything may be said: recorded conversations, or a user played by a model
 
 
-def cast_of(suite: Suite) -> Cast:
+def cast_of(suite: Suite, modelled: bool) -> Cast:
     """The personas of a suite, ready to be asked about."""
     return Cast(
         task=suite.task,
         personas=suite.personas,
         probes=frozenset(each.id for persona in suite.personas for each in persona.probes),
         states=frozenset(state for persona in suite.personas for state in persona.script.states),
-        open=bool(suite.transcripts) or suite.models.get("user") is not None,
+        open=bool(suite.transcripts) or modelled,
     )
 
 

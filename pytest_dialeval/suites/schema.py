@@ -11,11 +11,14 @@ from pydantic.json_schema import models_json_schema
 
 from pytest_dialeval.matching.combining import Children
 from pytest_dialeval.matching.matcher import Matcher
+from pytest_dialeval.records.model import ENDPOINT_NAMES
 from pytest_dialeval.records.rubric import JUDGE
 from pytest_dialeval.records.task import USER_TURN
 from pytest_dialeval.suites.agent_form import (
     CommandForm,
     HookForm,
+    HttpForm,
+    ModelAgentForm,
     PythonForm,
     ReplayForm,
     ScriptedForm,
@@ -33,7 +36,9 @@ _AGENTS: dict[type[Form], Schema] = {
     ReplayForm: {"const": "replay"},
     PythonForm: {"pattern": "^python:.+:.+"},
     CommandForm: {"pattern": "^command:.*\\S"},
-    HookForm: {"pattern": r"^(?!scripted$|replay$)[^\s:]+$"},
+    ModelAgentForm: {"pattern": rf"^(?:{'|'.join(ENDPOINT_NAMES)})[:/].*\S"},
+    HttpForm: {"pattern": r"^https?://[^\s/]"},
+    HookForm: {"pattern": r"^(?!scripted$|replay$)[^\s:/]+$"},
 }
 _FORMS: tuple[type[Form], ...] = (
     SuiteForm,

@@ -15,8 +15,8 @@ START = "start"  # where a script begins that doesn't say where
 def persona_remarks(
     persona: Persona, *, max_rounds: int | None, modelled: bool
 ) -> Iterator[Remark]:
-    """Errors of one persona; `modelled`: a model words the lines, so a state needs none."""
-    yield from _graph_remarks(persona.script)
+    """Errors of one persona; `modelled`: a model words the lines, so that a goal is enough."""
+    yield from _graph_remarks(persona.script, modelled)
     for name, state in persona.script.states.items():
         path = ("script", "states", name)
         for each in _state_remarks(state, persona.script, max_rounds, modelled):
@@ -29,7 +29,7 @@ def persona_remarks(
         )
 
 
-def _graph_remarks(script: Script) -> Iterator[Remark]:
+def _graph_remarks(script: Script, modelled: bool) -> Iterator[Remark]:
     states = script.states
     if script.start not in states:
         yield _no_start(script)
@@ -43,7 +43,8 @@ def _graph_remarks(script: Script) -> Iterator[Remark]:
         if name not in reached and name != END:
             text = f"state {name!r} is unreachable from {script.start!r}: add a transition to it"
             yield Remark(("script", "states", name), text)
-    if dead := [name for name in states if name in reached and name not in _ending(states)]:
+    ending = _ending(states, modelled)
+    if dead := [name for name in states if name in reached and name not in ending]:
         yield _dead_end(dead)
 
 
@@ -62,13 +63,16 @@ def _dead_end(dead: list[str]) -> Remark:
     return Remark(("script", "states", dead[-1]), text)
 
 
-def _ending(states: Mapping[str, State]) -> set[str]:
-    """States from which the conversation can end; a missing target may be an end once mended."""
+def _ending(states: Mapping[str, State], modelled: bool) -> set[str]:
+    """States from which the conversation can end; a missing target may be an end once mended.
+
+    A model may end it where the script has no way on.
+    """
     back: dict[str, set[str]] = {}
     for name, state in states.items():
         for target in _targets(state):
             back.setdefault(target, set()).add(name)
-    ends = {name for name, state in states.items() if state.end}
+    ends = {name for name, state in states.items() if state.end or (modelled and not state.next)}
     return _reached(ends | (back.keys() - states.keys()), back)
 
 
@@ -100,13 +104,20 @@ def _state_remarks(
         yield Remark((), "`end` is no name for a state: a transition to it leaves; rename it")
     if state.end and state.next:
         yield Remark(("next",), "a state with `end: true` goes nowhere: remove next, or end")
-    if not state.say and not modelled:
-        text = f"state {state.id!r} has nothing to say: a user without a model (models.user) "
-        yield Remark((), text + "needs lines under `say`")
+    if not state.say and not (modelled and state.goal.strip()):
+        yield Remark((), _speechless(state, modelled))
     for index, line in enumerate(state.say):
         if not line.strip():
             yield Remark(("say", index), "the line is blank once its variables are filled in")
     yield from _transition_remarks(state, script, max_rounds)
+
+
+def _speechless(state: State, modelled: bool) -> str:
+    text = f"state {state.id!r} has nothing to say: give it lines under `say`"
+    if modelled:
+        return f"{text}, or tell the model what it wants there (`goal`)"
+    more = "" if state.goal else " and a goal"
+    return f"{text}, or a model for the role user (`models: {{user: ...}}`){more}"
 
 
 def _transition_remarks(state: State, script: Script, max_rounds: int | None) -> Iterator[Remark]:

@@ -140,6 +140,14 @@ def decode_texts(data: Mapping[str, Any], name: str) -> tuple[str, ...]:
     return tuple(map(clean, items))
 
 
+def decode_counts(data: Mapping[str, Any], name: str) -> Mapping[str, int]:
+    """A field that is an object of counts."""
+    counts = data.get(name) or {}
+    if not isinstance(counts, dict) or any(type(each) is not int for each in counts.values()):
+        raise TranscriptError(f"{name!r} is {shown(counts)}; it is an object of whole numbers")
+    return {clean(key): each for key, each in counts.items()}
+
+
 def shown(value: object) -> str:
     """A JSON value, for a message."""
     if value is None:

@@ -13,6 +13,7 @@ from pytest_dialeval.records.transcript import Transcript, Turn
 from pytest_dialeval.traces.codec import (
     SCHEMA,
     check_order,
+    decode_counts,
     decode_ended_by,
     decode_outcome,
     decode_recorded,
@@ -102,6 +103,7 @@ class _Reading:
             reason=decode_text(event, "reason"),
             ended_by=decode_ended_by(event),
             recorded=decode_recorded(event),
+            fidelity=decode_counts(event, "fidelity"),
         )
         self.unsaid_probes = decode_texts(event, "unsaid_probes")
 

@@ -69,6 +69,7 @@ class TraceWriter:
         *,
         recorded: Mapping[str, object] | None = None,
         unsaid_probes: Sequence[str] = (),
+        fidelity: Mapping[str, int] | None = None,
     ) -> None:
         """How it ended; without this event a trace is unfinished."""
         event: dict[str, object] = {"outcome": outcome, "reason": reason, "ended_by": ended_by}
@@ -76,6 +77,8 @@ class TraceWriter:
             event["recorded"] = dict(recorded)
         if unsaid_probes:
             event["unsaid_probes"] = list(unsaid_probes)
+        if fidelity:
+            event["fidelity"] = dict(fidelity)
         self._append({"event": "end", **self._at(), **event})
         self._ended = True
 

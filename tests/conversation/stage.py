@@ -79,6 +79,28 @@ def held(
     )
 
 
+async def conversing(
+    factory: AgentFactory,
+    who: Persona | None = None,
+    *,
+    limits: Limits | None = None,
+    case: str = "case",
+    trial: int = 1,
+    **keys: Any,
+) -> Transcript:
+    """The same inside a loop that has more to do."""
+    return await converse(
+        task(**keys),
+        who or patient(),
+        factory,
+        draw=draw(),
+        limits=limits or Limits(),
+        matchers=MATCHERS,
+        case=case,
+        trial=trial,
+    )
+
+
 def said(transcript: Transcript, speaker: str = "user") -> list[str]:
     return [each.text for each in transcript.turns if each.speaker == speaker]
 
@@ -105,7 +127,13 @@ class Notes:
         self._note("error", (outcome, message))
 
     def end(
-        self, outcome: str, reason: str = "", ended_by: str = "", *, unsaid_probes: Any = ()
+        self,
+        outcome: str,
+        reason: str = "",
+        ended_by: str = "",
+        *,
+        unsaid_probes: Any = (),
+        fidelity: Any = None,
     ) -> None:
         self._note("end", (outcome, reason, ended_by, tuple(unsaid_probes)))
 

@@ -11,7 +11,7 @@ import pytest
 from pytest_dialeval.conversation.agent import Brief, Reply
 from pytest_dialeval.conversation.agent_task import AgentTask
 from pytest_dialeval.conversation.deadline import Deadline
-from pytest_dialeval.errors import AgentFault, HarnessFault, NotMeasured
+from pytest_dialeval.errors import AgentFault, HarnessFault, NotMeasured, ProviderFault
 from tests.conversation.stage import Stub
 
 SOON = Deadline(0.02, "too late")
@@ -34,6 +34,32 @@ async def hello() -> Reply:
 
 def test_the_reply_comes_back():
     assert asyncio.run(asked(hello)) == Reply("hello")
+
+
+class Slow(Stub):
+    """It knows whom it waits for."""
+
+    def overdue(self, late: str) -> ProviderFault:
+        return ProviderFault(f"the endpoint: {late}")
+
+
+@pytest.mark.parametrize("deadline", [SOON, Deadline(0, "too late")])
+def test_an_agent_may_know_better_whose_its_lateness_is(deadline: Deadline):
+    asked_for = []
+
+    async def wait() -> Reply:
+        asked_for.append(1)
+        return await asyncio.Event().wait()  # type: ignore[func-returns-value, return-value]
+
+    async def main() -> None:
+        task = AgentTask(lambda: Slow(wait))
+        await task.start(BRIEF, LONG)
+        with pytest.raises(ProviderFault, match="the endpoint: too late"):
+            await task.reply((), deadline)
+        await task.end()
+
+    asyncio.run(main())
+    assert len(asked_for) == (1 if deadline.seconds else 0)
 
 
 def test_all_calls_run_in_one_task():

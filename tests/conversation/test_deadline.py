@@ -1,9 +1,6 @@
 from __future__ import annotations
 
-import pytest
-
 from pytest_dialeval.conversation.deadline import Deadlines
-from pytest_dialeval.errors import AgentFault
 from pytest_dialeval.records.suite import Limits
 
 
@@ -18,6 +15,6 @@ def test_near_the_end_of_the_conversation_its_deadline_counts():
     assert deadline.late == "the conversation took longer than 30 s (limits.timeout)"
 
 
-def test_no_call_begins_after_the_end():
-    with pytest.raises(AgentFault, match="took longer than 0 s"):
-        Deadlines(Limits(timeout=0)).turn()
+def test_after_the_end_no_second_is_left():
+    deadline = Deadlines(Limits(timeout=0)).turn()
+    assert deadline == (0, "the conversation took longer than 0 s (limits.timeout)")

@@ -3,7 +3,14 @@ from __future__ import annotations
 import pytest
 
 from pytest_dialeval.conversation.fault import fault_of, shortened, shown
-from pytest_dialeval.errors import AgentFault, HarnessFault, JudgeFault, NotMeasured
+from pytest_dialeval.errors import (
+    AgentFault,
+    BudgetSpent,
+    HarnessFault,
+    JudgeFault,
+    NotMeasured,
+    ProviderFault,
+)
 
 
 def raised(error: BaseException) -> BaseException:
@@ -32,7 +39,16 @@ def test_the_line_is_the_users_even_where_a_library_raised():
     assert "test_fault.py" in str(inside)
 
 
-@pytest.mark.parametrize("error", [AgentFault("a"), HarnessFault("h"), NotMeasured("n")])
+@pytest.mark.parametrize(
+    "error",
+    [
+        AgentFault("a"),
+        HarnessFault("h"),
+        NotMeasured("n"),
+        ProviderFault("p"),
+        BudgetSpent("b"),
+    ],
+)
 def test_faults_that_name_whose_they_are_stay(error: Exception):
     assert fault_of(error) is error
 

@@ -4,6 +4,7 @@ import asyncio
 import gc
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -98,6 +99,39 @@ def test_neither_zombie_nor_open_file_is_left():
     pids = asyncio.run(main())
     assert not any(map(alive, pids))
     assert open_files() == before
+
+
+@needs_proc
+def test_no_guard_is_left():
+    async def main() -> list[int]:
+        ended, stopped = await python("print('x')"), await python(STUBBORN)
+        guards = [each._guard._process for each in (ended, stopped)]
+        await stopped.output.line()
+        assert all(each is not None and each.poll() is None for each in guards)
+        for each in (ended, stopped):
+            await each.stop(0)
+        return [each.pid for each in guards if each is not None]
+
+    assert not any(map(alive, asyncio.run(main())))
+
+
+def test_a_machine_without_a_shell_does_without_guards(monkeypatch):
+    popen = subprocess.Popen
+
+    def no_shell(command, **keys):
+        if command[0] == "/bin/sh":
+            raise FileNotFoundError(command[0])
+        return popen(command, **keys)
+
+    monkeypatch.setattr(subprocess, "Popen", no_shell)
+
+    async def main() -> int | None:
+        program = await python("print('x')")
+        assert await program.output.line() == b"x"
+        await program.stop(5)
+        return program.exit_code
+
+    assert asyncio.run(main()) == 0
 
 
 @needs_proc

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from pytest_dialeval.conversation.scripted import scripted
-from pytest_dialeval.matching.compiling import SpecError
+from pytest_dialeval.errors import SpecError
 from pytest_dialeval.matching.matcher import matcher_from_function
 from pytest_dialeval.records.task import MatcherSpec, State, Transition
 from pytest_dialeval.records.transcript import ToolCall, Transcript

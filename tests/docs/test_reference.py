@@ -17,6 +17,8 @@ from pytest_dialeval.suites.agent_form import (
     AgentScriptForm,
     CommandForm,
     HookForm,
+    HttpForm,
+    ModelAgentForm,
     PythonForm,
     ReplayForm,
     ReplyForm,
@@ -66,6 +68,7 @@ FORMS: tuple[tuple[str, tuple[type[Form], ...]], ...] = (
         "agents.md",
         (
             *(ScriptedForm, PythonForm, HookForm, CommandForm, ReplayForm),
+            *(ModelAgentForm, HttpForm),
             *(AgentScriptForm, ReplyForm, ToolForm),
         ),
     ),

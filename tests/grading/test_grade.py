@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_dialeval.errors import NotMeasured
+from pytest_dialeval.errors import NotMeasured, SpecError
 from pytest_dialeval.grading.grade import (
     CompiledRubric,
     Dialogue,
@@ -18,7 +18,6 @@ from pytest_dialeval.grading.grade import (
 )
 from pytest_dialeval.grading.judge import JudgeQuestion, JudgeReply
 from pytest_dialeval.matching.catalogue import builtin_matchers
-from pytest_dialeval.matching.compiling import SpecError
 from pytest_dialeval.matching.matcher import matcher_from_function
 from pytest_dialeval.matching.view import View
 from pytest_dialeval.records.rubric import Rubric, Trigger

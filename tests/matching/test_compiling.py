@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_dialeval.errors import SpecError
 from pytest_dialeval.matching.catalogue import builtin_matchers
-from pytest_dialeval.matching.compiling import SpecError, compile_spec, spec_of
+from pytest_dialeval.matching.compiling import compile_spec, spec_of
 from pytest_dialeval.records.task import MatcherSpec
 from tests.matching.asking import MATCHERS, problems
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_dialeval.matching.language import is_foreign
 from tests.matching.asking import ask, quotes, score, view
 
 SAMPLES = {
@@ -50,3 +51,19 @@ def test_the_share_can_be_set() -> None:
     line = "a: 好的好的 please hold on"
     assert score("language", {"is": "zh", "share": 0.5}, line) == 1
     assert score("language", {"is": "zh", "share": 0.9}, line) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted", "foreign"),
+    [
+        ("Where is my parcel now?", "en", False),
+        ("Where is my parcel now?", "zh-CN", True),
+        ("请问我的包裹在哪里？", "en-GB", True),
+        ("请问我的包裹在哪里？", "zh", False),
+        ("OK", "zh", False),
+        ("Var är mitt paket?", "sv", False),
+        ("", "en", False),
+    ],
+)
+def test_a_text_by_itself(text: str, wanted: str, foreign: bool) -> None:
+    assert is_foreign(text, wanted) == foreign

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_dialeval.matching.compiling import SpecError, compile_spec, spec_of, spec_problems
+from pytest_dialeval.errors import SpecError
+from pytest_dialeval.matching.compiling import compile_spec, spec_of, spec_problems
 from pytest_dialeval.matching.matcher import matcher_from_function
 from pytest_dialeval.matching.view import View
 from pytest_dialeval.records.task import MatcherSpec

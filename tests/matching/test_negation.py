@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_dialeval.matching import negation
 from pytest_dialeval.matching.negation import is_negated
 from pytest_dialeval.matching.normal import normal
 from tests.matching.asking import unhurried
@@ -95,6 +98,39 @@ We can't cancel it and will give a refund
 We do not ship there. A refund is due
 """
 
+# One of a row is asked about; the phrase is "refund", wherever it stands in it.
+LISTS_DENIED_EN = """
+we never offer refunds, discounts, or credits
+we never offer discounts, refunds, or credits
+we never offer discounts, credits, or refunds
+We never offer discounts, store credits, free returns, or full refunds.
+we never offer discounts, refunds or credits
+we never offer discounts, credits or refunds, I'm afraid
+We can't promise a discount, a refund, or any credit to you.
+I cannot, unfortunately, offer discounts, refunds, or credits
+I'm not able to issue credits, refunds, or vouchers for this order
+We do not ship abroad, give refunds, or take returns.
+Sorry, we don't do discounts, refunds, or credits here
+"""
+LISTS_SAID_EN = """
+we offer discounts, refunds, or credits
+We can't ship there, refunds are due
+We can't ship there, refunds or credits apply
+We can't ship there, refunds or credits are available
+We can't ship there, full refunds, or store credits may be had
+We can't ship there, a refund, or you get credits
+We do not ship there, we give discounts, refunds, or credits
+If you're not happy, discounts, refunds, or credits are offered
+If you are not happy, we offer discounts, refunds, or credits.
+Don't wait, call, or email for a refund
+No, refunds, discounts, or credits.
+No problem, refunds, discounts, or credits
+Would you not like discounts, refunds, or credits?
+We never fail. Discounts, refunds, or credits
+We can't do that\\nDiscounts, refunds, or credits
+It's not that we can't offer discounts, refunds, or credits
+"""
+
 
 def denied(text: str, phrase: str) -> bool:
     place = normal(text)
@@ -120,6 +156,33 @@ def test_denied_in_english(text: str) -> None:
 @pytest.mark.parametrize("text", SAID_EN.strip().splitlines())
 def test_said_in_english(text: str) -> None:
     assert not denied(text, "refund")
+
+
+@pytest.mark.parametrize("text", LISTS_DENIED_EN.strip().splitlines())
+def test_a_whole_list_is_denied_in_english(text: str) -> None:
+    assert denied(text, "refund")
+
+
+@pytest.mark.parametrize("text", LISTS_SAID_EN.strip().splitlines())
+def test_no_list_is_denied_by_a_statement_before_it(text: str) -> None:
+    assert denied(text.replace("\\n", "\n"), "refund") is False
+
+
+@pytest.mark.parametrize("end", [" are due", "."])
+def test_a_list_whose_end_is_not_read_is_in_doubt(end: str) -> None:
+    before, last = "we don't ship there, refunds", "or credits"
+    filler = "x" * (negation._READ_AT_MOST - len("s, , or credits"))  # reading ends behind `last`
+    assert not denied(f"{before}, {filler}, {last}{end}", "refund")
+    assert denied(f"{before}, {filler[3:]}, {last}.", "refund")
+
+
+@pytest.mark.parametrize("unit", [", a", ", a or b", ", a b c d", ",", " a, or"])
+def test_long_lists_take_no_quadratic_time(unit: str) -> None:
+    place = normal(unit * (100_000 // len(unit)) + " refund")
+    began = time.process_time()
+    for start in range(len(place.text) - 6_000, len(place.text) - 6, 300):
+        is_negated(place, start, start + 6)
+    assert time.process_time() - began < 2
 
 
 def test_two_negations_cancel_each_other() -> None:

@@ -489,7 +489,7 @@ def test_no_file_descriptor_is_left() -> None:
         line = door._line(call.spec)
 
         async def send(*_: object) -> ChatAnswer:
-            raise http._no_answer(OSError(24, "Too many open files"))
+            raise http.no_answer(OSError(24, "Too many open files"))
 
         line.transport.send = send  # type: ignore[method-assign]
         with pytest.raises(HarnessFault, match="ulimit -n"):

@@ -13,7 +13,7 @@ from pytest_dialeval.models.endpoints import (
     features_of,
     missing_key,
 )
-from pytest_dialeval.records.model import ModelSpec
+from pytest_dialeval.records.model import ENDPOINT_NAMES, ModelSpec
 
 
 def spec(endpoint: str = "openai", **values: str) -> ModelSpec:
@@ -87,3 +87,7 @@ def test_features_belong_to_the_server_and_not_to_the_name() -> None:
     assert features_of(spec("deepseek", base_url="http://localhost:1/v1")).schema == "json_schema"
     assert features_of(spec()).max_tokens == "max_completion_tokens"
     assert features_of(spec(base_url="http://localhost:1/v1")).max_tokens == "max_tokens"
+
+
+def test_suites_know_the_names_of_all_endpoints() -> None:
+    assert ENDPOINT_NAMES == tuple(ENDPOINTS)

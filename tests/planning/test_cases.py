@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pytest_dialeval.errors import TranscriptError
 from pytest_dialeval.planning.cases import Naming, plan_personas, plan_recordings
-from pytest_dialeval.records.plan import PlannedTrial
+from pytest_dialeval.records.plan import Case, PlannedTrial
 from pytest_dialeval.records.rubric import Rubric
 from pytest_dialeval.records.slug import slug
 from pytest_dialeval.records.suite import Suite
@@ -246,3 +246,9 @@ def test_a_file_that_changed_gives_other_ids() -> None:
         return [each.trial.id for each in plan_recordings(suite(), Naming("s", False), "r", [made])]
 
     assert ids("a" * 64) != ids("b" * 64)
+
+
+def test_a_case_has_a_name_that_is_the_same_in_every_checkout() -> None:
+    case = Case("Line 4", "clerk", "rider")
+    made = [Naming("s", False).trial(case, each, 2, of=3, rubrics=()).case for each in "ab"]
+    assert made == [f"{slug('Line 4')}.clerk.rider"] * 2

@@ -28,6 +28,12 @@ def module(shop: Shop, text: str, name: str = "test_shop.py") -> None:
     shop.write(name, HEAD + text)
 
 
+def stock(shop: Shop, body: str = "...", *, case: str = "") -> None:
+    """The module of one decorated function on the suite: its body, and more for the decorator."""
+    given = ", ".join(filter(None, ['"shop.dialeval.yaml"', case]))
+    module(shop, f"@dialogue_case({given})\ndef test_stock(dialogue):\n    {body}\n")
+
+
 def names(shop: Shop, *arguments: str) -> list[str]:
     return [each.removeprefix("test_shop.py::") for each in shop.ids("test_shop.py", *arguments)]
 
@@ -72,10 +78,10 @@ def test_the_body_runs_once_a_trial(said: Shop) -> None:
 
 
 def test_rubrics_named_are_items_beside_the_body(said: Shop) -> None:
-    module(
+    stock(
         said,
-        '@dialogue_case("shop.dialeval.yaml", personas=["buyer"], rubrics=["greet", "tractor"])\n'
-        "def test_stock(dialogue):\n    with open('ran', 'a') as log:\n        log.write('x')\n",
+        "with open('ran', 'a') as log:\n        log.write('x')",
+        case='personas=["buyer"], rubrics=["greet", "tractor"]',
     )
 
     assert names(said) == [
@@ -88,12 +94,7 @@ def test_rubrics_named_are_items_beside_the_body(said: Shop) -> None:
 
 
 def test_every_verdict_of_a_rubric_item(said: Shop) -> None:
-    module(
-        said,
-        '@dialogue_case("shop.dialeval.yaml", personas=["buyer"],\n'
-        '    rubrics=["greet", "tractor", "soft", "fee", "kind"])\n'
-        "def test_stock(dialogue):\n    pass\n",
-    )
+    stock(said, case='personas=["buyer"], rubrics=["greet", "tractor", "soft", "fee", "kind"]')
 
     result = said.run("test_shop.py", "-rs")
 
@@ -115,10 +116,8 @@ def test_one_conversation_serves_the_body_and_all_rubrics(shop: Shop) -> None:
         agents={"own": {"use": "python:agent.py:Agent"}},
         rubrics=[rubric("greet"), rubric("lamp", "lamp")],
     )
-    module(
-        shop,
-        '@dialogue_case("shop.dialeval.yaml", rubrics=["greet", "lamp"], trials=3)\n'
-        'def test_stock(dialogue):\n    assert "Hello" in dialogue.turns[1].text\n',
+    stock(
+        shop, 'assert "Hello" in dialogue.turns[1].text', case='rubrics=["greet", "lamp"], trials=3'
     )
 
     shop.run("test_shop.py").assert_outcomes(passed=9)
@@ -143,11 +142,7 @@ def test_two_functions_hold_conversations_of_their_own(shop: Shop) -> None:
 
 
 def test_a_plain_assert_of_the_body_is_pytests_own_failure(said: Shop) -> None:
-    module(
-        said,
-        '@dialogue_case("shop.dialeval.yaml", personas=["buyer"])\n'
-        "def test_stock(dialogue):\n    assert len(dialogue.turns) == 40\n",
-    )
+    stock(said, "assert len(dialogue.turns) == 40", case='personas=["buyer"]')
 
     result = said.run("test_shop.py")
 
@@ -158,11 +153,7 @@ def test_a_plain_assert_of_the_body_is_pytests_own_failure(said: Shop) -> None:
 
 
 def test_a_resource_that_a_body_leaves_open_fails_it(said: Shop) -> None:
-    module(
-        said,
-        '@dialogue_case("shop.dialeval.yaml", personas=["buyer"])\n'
-        "def test_stock(dialogue):\n    open('left open', 'w')\n",
-    )
+    stock(said, "open('left open', 'w')", case='personas=["buyer"]')
 
     result = said.run("test_shop.py")
 
@@ -174,10 +165,10 @@ def test_a_resource_that_a_body_leaves_open_fails_it(said: Shop) -> None:
 
 
 def test_a_body_that_is_broken_fails_and_measures_nothing(said: Shop) -> None:
-    module(
+    stock(
         said,
-        '@dialogue_case("shop.dialeval.yaml", personas=["buyer"], rubrics=["greet"], trials=2)\n'
-        "def test_stock(dialogue):\n    assert dialogue.trial == 2 or {}['price']\n",
+        "assert dialogue.trial == 2 or {}['price']",
+        case='personas=["buyer"], rubrics=["greet"], trials=2',
     )
 
     result = said.run("test_shop.py")
@@ -210,11 +201,7 @@ def test_a_body_that_asserts_or_fails_measures(said: Shop, raising: str) -> None
 
 
 def test_expectations_fail_in_the_short_summary_without_their_module(said: Shop) -> None:
-    module(
-        said,
-        '@dialogue_case("shop.dialeval.yaml", personas=["buyer"])\n'
-        "def test_stock(dialogue):\n    dialogue.expect.keyword(any=['tractor'])\n",
-    )
+    stock(said, "dialogue.expect.keyword(any=['tractor'])", case='personas=["buyer"]')
 
     result = said.run("test_shop.py", "-rf")
 
@@ -223,11 +210,7 @@ def test_expectations_fail_in_the_short_summary_without_their_module(said: Shop)
 
 
 def test_a_body_may_skip(said: Shop) -> None:
-    module(
-        said,
-        '@dialogue_case("shop.dialeval.yaml", personas=["buyer"])\n'
-        'def test_stock(dialogue):\n    pytest.skip("not today")\n',
-    )
+    stock(said, 'pytest.skip("not today")', case='personas=["buyer"]')
 
     result = said.run("test_shop.py", "-rs")
 
@@ -264,11 +247,7 @@ def test_a_body_that_cannot_measure_is_an_error_in_junit(said: Shop) -> None:
 
 
 def test_the_judge_of_a_body_is_not_measured_without_one(said: Shop) -> None:
-    module(
-        said,
-        '@dialogue_case("shop.dialeval.yaml", personas=["buyer"])\n'
-        'def test_stock(dialogue):\n    dialogue.expect.judge("the clerk was kind")\n',
-    )
+    stock(said, 'dialogue.expect.judge("the clerk was kind")', case='personas=["buyer"]')
 
     result = said.run("test_shop.py")
 
@@ -278,11 +257,7 @@ def test_the_judge_of_a_body_is_not_measured_without_one(said: Shop) -> None:
 
 def test_an_agent_that_fails_fails_the_body_without_running_it(said: Shop) -> None:
     said.write("bad.py", "def bad(message):\n    raise OSError('no model')\n")
-    module(
-        said,
-        '@dialogue_case("shop.dialeval.yaml", personas=["buyer"])\n'
-        "def test_stock(dialogue):\n    open('ran', 'w')\n",
-    )
+    stock(said, "open('ran', 'w')", case='personas=["buyer"]')
 
     result = said.run("test_shop.py", "--dialeval-agent=clerk=python:bad.py:bad")
 
@@ -292,10 +267,7 @@ def test_an_agent_that_fails_fails_the_body_without_running_it(said: Shop) -> No
 
 
 def test_an_agent_that_cannot_be_had_leaves_the_body_unmeasured(said: Shop) -> None:
-    module(
-        said,
-        '@dialogue_case("shop.dialeval.yaml", personas=["buyer"])\ndef test_stock(dialogue): ...\n',
-    )
+    stock(said, case='personas=["buyer"]')
 
     result = said.run("test_shop.py", "--dialeval-agent=clerk=python:nowhere.py:bad")
 
@@ -360,6 +332,51 @@ class TestBranch(TestShop):
     )
 
     said.run("test_shop.py").assert_outcomes(passed=2)
+
+
+@pytest.mark.parametrize("base", ["unittest.TestCase", "unittest.IsolatedAsyncioTestCase", "Mine"])
+def test_a_unittest_class_is_refused_in_one_line(said: Shop, base: str) -> None:
+    """Pytest makes its items without asking for ours: the body would run once, on nothing."""
+    module(
+        said,
+        f"""
+import unittest
+
+class Mine(unittest.TestCase):
+    @dialogue_case("shop.dialeval.yaml")
+    def test_stock(self, dialogue): ...
+
+class Other({base}):
+    @dialogue_case("shop.dialeval.yaml")
+    def test_stock(self, dialogue): ...
+""",
+    )
+
+    result = said.run("test_shop.py")
+
+    assert result.ret == 2
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(
+        ["test_shop.py::Mine::test_stock: @dialogue_case cannot stand in a unittest.TestCase*"]
+    )
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_a_unittest_class_of_other_tests_is_left_alone(said: Shop) -> None:
+    module(
+        said,
+        """
+import unittest
+from unittest import mock
+
+class Other(unittest.TestCase):
+    clock = mock.Mock()
+
+    def test_stock(self): ...
+""",
+    )
+
+    said.run("test_shop.py").assert_outcomes(passed=1)
 
 
 def test_other_fixtures_reach_the_body(said: Shop) -> None:
@@ -440,7 +457,7 @@ def test_a_suite_that_is_not_there(said: Shop) -> None:
 
 def test_a_suite_with_mistakes(said: Shop) -> None:
     said.write("shop.dialeval.yaml", "dialeval: 1\ntsk: {}\n")
-    module(said, '@dialogue_case("shop.dialeval.yaml")\ndef test_stock(dialogue): ...\n')
+    stock(said)
 
     result = said.run("test_shop.py")
 
@@ -503,11 +520,7 @@ def test_recordings_have_no_personas_to_decorate(said: Shop) -> None:
 
 
 def test_the_trial_of_a_body_counts_for_pass_k(said: Shop) -> None:
-    module(
-        said,
-        '@dialogue_case("shop.dialeval.yaml", personas=["buyer"], trials=4)\n'
-        "def test_stock(dialogue):\n    assert dialogue.trial != 2\n",
-    )
+    stock(said, "assert dialogue.trial != 2", case='personas=["buyer"], trials=4')
 
     result = said.run("test_shop.py")
 
@@ -520,11 +533,7 @@ def test_the_trial_of_a_body_counts_for_pass_k(said: Shop) -> None:
 
 
 def test_a_named_rubric_that_fails_fails_the_trial(said: Shop) -> None:
-    module(
-        said,
-        '@dialogue_case("shop.dialeval.yaml", personas=["buyer"], rubrics=["tractor"])\n'
-        "def test_stock(dialogue): ...\n",
-    )
+    stock(said, case='personas=["buyer"], rubrics=["tractor"]')
 
     said.run("test_shop.py").assert_outcomes(passed=1, failed=1)
 
@@ -539,22 +548,14 @@ def test_the_decorator_can_choose_an_agent(said: Shop) -> None:
             "rude": {"use": "scripted", "script": "rude.yaml"},
         }
     )
-    module(
-        said,
-        '@dialogue_case("shop.dialeval.yaml", agent="rude")\n'
-        'def test_stock(dialogue):\n    dialogue.expect.keyword(any=["What now"])\n',
-    )
+    stock(said, 'dialogue.expect.keyword(any=["What now"])', case='agent="rude"')
 
     assert names(said) == ["test_stock[rude-buyer-1]"]
     said.run("test_shop.py").assert_outcomes(passed=1)
 
 
 def test_the_option_goes_before_the_decorators_agent(said: Shop) -> None:
-    module(
-        said,
-        '@dialogue_case("shop.dialeval.yaml", personas=["buyer"], agent="clerk")\n'
-        'def test_stock(dialogue):\n    assert dialogue.agent == "own"\n',
-    )
+    stock(said, 'assert dialogue.agent == "own"', case='personas=["buyer"], agent="clerk"')
     said.write("own.py", "def own(message):\n    return 'Own words'\n")
 
     said.run("test_shop.py", "--dialeval-agent=own=python:own.py:own").assert_outcomes(passed=1)
@@ -580,7 +581,7 @@ def test_stock(dialogue):
 
 def test_a_body_without_any_agent(shop: Shop) -> None:
     shop.suite(agents=None)
-    module(shop, '@dialogue_case("shop.dialeval.yaml")\ndef test_stock(dialogue): ...\n')
+    stock(shop)
 
     result = shop.run("test_shop.py")
 
@@ -589,11 +590,7 @@ def test_a_body_without_any_agent(shop: Shop) -> None:
 
 
 def test_items_of_a_body_are_marked_and_selected(said: Shop) -> None:
-    module(
-        said,
-        '@dialogue_case("shop.dialeval.yaml", rubrics=["greet", "soft"])\n'
-        "def test_stock(dialogue): ...\n",
-    )
+    stock(said, case='rubrics=["greet", "soft"]')
 
     assert names(said, "-m", "dialeval(severity='soft') and dialeval(persona='thief')") == [
         "test_stock[thief-1/soft]"
@@ -605,10 +602,7 @@ def test_items_of_a_body_are_marked_and_selected(said: Shop) -> None:
 
 
 def test_one_item_of_a_body_alone(said: Shop) -> None:
-    module(
-        said,
-        '@dialogue_case("shop.dialeval.yaml", rubrics=["greet"])\ndef test_stock(dialogue): ...\n',
-    )
+    stock(said, case='rubrics=["greet"]')
 
     said.run("test_shop.py::test_stock[thief-1/greet]").assert_outcomes(passed=1)
 
@@ -616,7 +610,7 @@ def test_one_item_of_a_body_alone(said: Shop) -> None:
 
 
 def test_collect_only_holds_no_conversation(said: Shop) -> None:
-    module(said, '@dialogue_case("shop.dialeval.yaml")\ndef test_stock(dialogue): ...\n')
+    stock(said)
 
     said.run("test_shop.py", "--collect-only")
 
@@ -624,7 +618,7 @@ def test_collect_only_holds_no_conversation(said: Shop) -> None:
 
 
 def test_setup_plan_holds_no_conversation(said: Shop) -> None:
-    module(said, '@dialogue_case("shop.dialeval.yaml")\ndef test_stock(dialogue): ...\n')
+    stock(said)
 
     said.run("test_shop.py", "--setup-plan")
 
@@ -632,7 +626,7 @@ def test_setup_plan_holds_no_conversation(said: Shop) -> None:
 
 
 def test_a_module_of_its_own_needs_no_plugin_to_be_imported(said: Shop) -> None:
-    module(said, '@dialogue_case("shop.dialeval.yaml")\ndef test_stock(dialogue): ...\n')
+    stock(said)
 
     code = "import test_shop; print(test_shop.test_stock.dialogue_case.suite)"
     done = subprocess.run([sys.executable, "-c", code], cwd=said.path, capture_output=True)

@@ -280,3 +280,50 @@ def test_junit_names_the_reason_and_holds_the_turns(shop: Shop) -> None:
 
     assert failure.get("message") == "no searched turn says 'tractor'"
     assert "turn 2 agent: Hello! The lamp is in stock." in str(failure.text)
+
+
+TURNED = "you pay \\u202e001\\u202c dollars, \\u2067shalom\\u2069 \\u05e9\\u05dc\\u05d5\\u05dd"
+TURNING = {chr(each) for each in (0x202E, 0x202C, 0x2067, 0x2069)}
+
+
+@pytest.mark.parametrize("severity", ["hard", "soft"])
+def test_what_turns_reading_round_reaches_the_trace_alone(shop: Shop, severity: str) -> None:
+    turned = TURNED.encode().decode("unicode_escape")
+    shop.write("own.py", f"def own(message):\n    return '{TURNED}'\n")
+    quoted = {"regex": {"pattern": "you pay [^,]+ dollars"}}
+    shop.suite(
+        agents={"own": {"use": "python:own.py:own"}},
+        rubrics=[
+            rubric("turned", keyword=None, severity=severity, **{"not": quoted}),
+            rubric("never", "never said", severity=severity),
+            rubric("spoke", "dollars"),
+        ],
+    )
+
+    text = shop.run("-v").stdout.str()
+
+    assert not TURNING & set(text)
+    assert f">>{TURNED.partition(',')[0]}<<" in text  # the quote is found where it stands
+    assert "\u05e9\u05dc\u05d5\u05dd" in text
+    [said] = {each["text"] for each in shop.traces()[0] if each.get("speaker") == "agent"}
+    assert said == turned
+
+
+def test_an_expectation_that_fails_turns_no_line_round(shop: Shop) -> None:
+    shop.suite()
+    shop.write("clerk.yaml", f'otherwise: ["{TURNED}"]\n')
+    shop.write(
+        "test_it.py",
+        """
+        from pytest_dialeval import dialogue_case
+
+        @dialogue_case("shop.dialeval.yaml")
+        def test_it(dialogue):
+            dialogue.expect.keyword(any=["tractor"])
+        """,
+    )
+
+    text = shop.run("test_it.py").stdout.str()
+
+    assert not TURNING & set(text)
+    assert TURNED.partition(",")[0] in text

@@ -146,8 +146,11 @@ def gone_within(seconds: float, pids: list[int]) -> bool:
     return True
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
-def test_ctrl_c_kills_programs_and_their_children_within_a_second(shop: Shop) -> None:
+needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
+
+
+def two_programs(shop: Shop) -> tuple[subprocess.Popen[str], list[int]]:
+    """Pytest with two programs that read no more, each with a child: it, and the four."""
     shop.write("program.py", PROGRAM)
     shop.write(
         "conftest.py",
@@ -174,6 +177,12 @@ def test_ctrl_c_kills_programs_and_their_children_within_a_second(shop: Shop) ->
     pids += [int(each.read_text("utf-8")) for each in shop.path.glob("pid.*")]
     assert len(pids) == 4
     assert all(map(alive, pids))
+    return child, pids
+
+
+@needs_proc
+def test_ctrl_c_kills_programs_and_their_children_within_a_second(shop: Shop) -> None:
+    child, pids = two_programs(shop)
     child.send_signal(signal.SIGINT)
     assert gone_within(1.5, pids)  # one second, and this poll's own slack
     out, _ = child.communicate(timeout=20)
@@ -181,6 +190,18 @@ def test_ctrl_c_kills_programs_and_their_children_within_a_second(shop: Shop) ->
     assert shop.summary["outcomes"]["cancelled"] + shop.summary["outcomes"]["not_run"] == 2
     for ledger in shop.last_run.glob("ledger.*.jsonl"):
         assert all(json.loads(line) for line in ledger.read_text("utf-8").splitlines())
+
+
+@needs_proc
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_programs_and_their_children_do_not_outlive_a_pytest_that_was_killed(
+    shop: Shop, number: signal.Signals
+) -> None:
+    child, pids = two_programs(shop)
+    child.send_signal(number)
+    assert gone_within(1.5, pids)
+    child.communicate(timeout=20)  # and nobody else holds its output open
+    assert child.returncode == -number
 
 
 def test_ctrl_c_leaves_no_thread_and_no_call_behind(shop: Shop) -> None:
@@ -217,6 +238,62 @@ def test_ctrl_c_leaves_no_thread_and_no_call_behind(shop: Shop) -> None:
     assert found, out
     assert found[1] == found[2]
     assert "THREADS ['MainThread']" in out
+
+
+TWICE = """
+import pytest
+
+class Hands:
+    def pytest_runtest_logfinish(self):
+        {end}
+
+    def pytest_keyboard_interrupt(self):
+        raise KeyboardInterrupt  # a second Ctrl-C, while pytest formats the first
+
+def pytest_configure(config):
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Hands())
+"""
+
+
+@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n", "2")], ids=["alone", "-n 2"])
+@pytest.mark.parametrize(
+    ("end", "status"),
+    [("raise KeyboardInterrupt", 2), ("pytest.exit('enough', returncode=3)", 3)],
+)
+def test_a_second_ctrl_c_leaves_the_firsts_status(
+    shop: Shop, workers: tuple[str, ...], end: str, status: int
+) -> None:
+    shop.suite()
+    shop.write("conftest.py", TWICE.format(end=end))
+    shop.pytester.runpytest_subprocess(*workers, "-p", "dialeval")
+    assert shop.summary["exit_status"] == status
+
+
+def test_a_stop_that_ctrl_c_cut_short_is_done_again(shop: Shop) -> None:
+    shop.write(
+        "conftest.py",
+        """
+        from pytest_dialeval.pool import Pool
+
+        close, closed = Pool.close, []
+
+        def cut_short(pool):
+            closed.append(pool)
+            if len(closed) == 1:
+                raise KeyboardInterrupt
+            return close(pool)
+
+        Pool.close = cut_short
+
+        def pytest_unconfigure():
+            print("STILL OPEN" if not closed or closed[-1]._thread.is_alive() else "CLOSED")
+        """,
+    )
+    shop.suite()
+    result = shop.pytester.runpytest_subprocess("-p", "dialeval", "-s")
+    assert result.ret == 2
+    result.stdout.fnmatch_lines(["CLOSED"])
 
 
 def test_an_agent_that_swallows_cancellation_is_named(shop: Shop) -> None:

@@ -246,3 +246,45 @@ def test_an_agent_cannot_change_what_it_said(shop: Shop) -> None:
         rubrics=[rubric("safe", keyword=None, dimension="safety", **{"not": wired})],
     )
     assert shop.run().ret == 1
+
+
+SKIP_THE_PROTOCOL = """
+def pytest_runtest_protocol(item):
+    return True if "{word}" in item.nodeid else None
+"""
+BEGIN = [(), ("-p", "xdist", "-n", "2")]
+
+
+@pytest.mark.parametrize("workers", BEGIN, ids=["alone", "-n 2"])
+@pytest.mark.parametrize("gates", [{"pass_hat_k": {"k": 1, "min": 1.0}}, None])
+def test_a_hook_that_takes_over_every_item_leaves_nothing_green(
+    shop: Shop, workers: tuple[str, ...], gates: object
+) -> None:
+    shop.suite(trials=2, gates=gates)
+    shop.write("conftest.py", SKIP_THE_PROTOCOL.format(word="dialeval"))
+    shop.write("test_other.py", "def test_other():\n    pass\n")
+    result = shop.pytester.runpytest_subprocess(*workers, "-p", "dialeval")
+    result.assert_outcomes(passed=1)
+    assert result.ret == 10
+    result.stdout.fnmatch_lines(["2 selected items brought no report, the first: *buyer-1*greet*"])
+    assert {each["status"] for each in shop.summary["gates"]} <= {"not decided"}
+    assert shop.summary["outcomes"]["not_run"] == 2
+    assert shop.summary["exit_status"] == 10
+
+
+def test_a_hook_that_takes_over_one_trial_is_named(shop: Shop) -> None:
+    shop.suite(trials=2, gates={"pass_hat_k": {"k": 1, "min": 1.0}})
+    shop.write("conftest.py", SKIP_THE_PROTOCOL.format(word="buyer-2"))
+    result = shop.run("--dialeval-ahead=0")
+    result.assert_outcomes(passed=1)
+    assert result.ret == 10
+    result.stdout.fnmatch_lines(["1 selected item brought no report, the first: *buyer-2*greet*"])
+
+
+def test_a_hook_that_takes_over_other_tests_is_their_affair(shop: Shop) -> None:
+    shop.suite()
+    shop.write("conftest.py", SKIP_THE_PROTOCOL.format(word="test_other"))
+    shop.write("test_other.py", "def test_other():\n    pass\n")
+    assert shop.run("test_other.py").ret == 0
+    assert not (shop.path / ".dialeval").exists()
+    assert shop.run().ret == 0

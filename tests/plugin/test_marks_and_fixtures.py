@@ -82,7 +82,7 @@ def test_a_fixture_that_skips_is_no_failure(marked: Shop) -> None:
     assert result.ret == 0
 
 
-def test_a_fixture_that_fails_is_an_ordinary_error(marked: Shop) -> None:
+def test_a_fixture_that_fails_is_an_error_that_says_nothing_of_an_agent(marked: Shop) -> None:
     marked.write(
         "conftest.py",
         "import pytest\n\n@pytest.fixture(autouse=True)\ndef broken():\n    raise OSError('no')\n",
@@ -91,7 +91,7 @@ def test_a_fixture_that_fails_is_an_ordinary_error(marked: Shop) -> None:
     result = marked.run()
 
     result.assert_outcomes(errors=2)
-    assert result.ret == 1
+    assert result.ret == 10
 
 
 def test_teardown_that_fails_is_an_error_beside_the_verdict(marked: Shop) -> None:

@@ -205,6 +205,7 @@ def test_the_keys_that_scripts_read(shop: Shop) -> None:
         "pass_rate",
         "pass_hat_k",
         "pass_at_k",
+        "scored",
         "task_score_mean",
         "dimensions",
         "safety_breaches",

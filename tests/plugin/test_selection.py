@@ -169,6 +169,19 @@ def test_lf_runs_unmeasured_items_again(shop: Shop) -> None:
     shop.run("--lf").assert_outcomes(errors=1)
 
 
+def test_lf_under_deciding_gates_runs_what_failed_by_itself(shop: Shop) -> None:
+    """Soft failures and what is unmeasured are their gates' affair."""
+    breach = rubric("safe", "tractor", dimension="safety")
+    judged = {"id": "kind", "dimension": "completion", "judge": "the clerk was kind"}
+    shop.suite(rubrics=[rubric("plough", "plough"), breach, judged], gates={"unmeasured": 1})
+    assert shop.run().parseoutcomes() == {"failed": 1, "soft": 1, "unmeasured": 1}
+
+    result = shop.run("--lf")
+
+    assert result.parseoutcomes() == {"failed": 1, "deselected": 2}
+    result.stdout.fnmatch_lines(["gate unmeasured*not decided (selection)*"])
+
+
 def test_x_stops_at_the_first_hard_failure(shop: Shop) -> None:
     shop.suite(rubrics=[rubric("tractor", "tractor"), rubric("greet")], trials=2)
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
 from xml.etree import ElementTree
 
 import pytest
@@ -15,6 +17,7 @@ import pytest
 import pytest_dialeval
 from pytest_dialeval.pool import POLL
 
+from . import test_debugger, test_interrupt, test_xdist
 from .conftest import Shop, persona, rubric
 
 FIXTURE = """
@@ -39,6 +42,7 @@ def dialeval_agent():
     yield Agent
     print(f"LIVE {{live}}")
 """
+ROWS = 21  # of the prototype's list
 DOCUMENTED = Path(__file__).resolve().parents[2] / "docs/explanation/running-inside-pytest.md"
 
 
@@ -322,11 +326,18 @@ def test_row_17_a_conversation_that_swallows_cancellation_is_bounded_and_named(s
     result.stdout.fnmatch_lines(["*would not stop and was left behind*"])
 
 
-def test_rows_18_to_20_are_tested_beside_xdist() -> None:
-    here = Path(__file__).parent.joinpath("test_xdist.py").read_text(encoding="utf-8")
-    for name in (
-        "test_summaries_are_equal_but_for_run_id_and_times",  # 18: counts from workers' ledgers
-        "test_odd_text_crosses_to_the_controller",  # 19: payload
-        "test_every_worker_reads_the_same_suite",  # 20: one plan
-    ):
-        assert f"def {name}(" in here
+def rows(module: ModuleType) -> set[int]:
+    """The rows that the module's tests have in their names."""
+    found = [
+        re.findall(r"\d\d", each[1])
+        for name, value in vars(module).items()
+        if callable(value) and (each := re.match(r"test_row_((?:\d\d_(?:and_)?)+)", name))
+    ]
+    return {int(number) for each in found for number in each}
+
+
+def test_every_row_has_a_test_of_its_number() -> None:
+    homes = (sys.modules[__name__], test_debugger, test_interrupt, test_xdist)
+    assert set().union(*map(rows, homes)) == set(range(1, ROWS + 1))
+    assert rows(test_xdist) >= {18, 19, 20}  # what only workers can show
+    assert all(home.__name__.rpartition(".")[2].startswith("test_") for home in homes)

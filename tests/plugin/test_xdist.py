@@ -105,7 +105,7 @@ def test_each_is_refused(shop: Shop) -> None:
     result.stderr.fnmatch_lines(["*--dist each runs every trial on every worker*"])
 
 
-def test_summaries_are_equal_but_for_run_id_and_times(shop: Shop) -> None:
+def test_row_18_summaries_are_equal_but_for_run_id_and_times(shop: Shop) -> None:
     two_personas(shop, scoring={"pass": 0.5}, gates={"decide": "items", "safety_breaches": 0})
     shop.write(
         "test_it.py",
@@ -172,7 +172,7 @@ def test_run_directories_of_workers_are_one(shop: Shop) -> None:
     assert ledgers == ["ledger.gw0.jsonl", "ledger.gw1.jsonl"]
 
 
-def test_odd_text_crosses_to_the_controller(shop: Shop) -> None:
+def test_row_19_odd_text_crosses_to_the_controller(shop: Shop) -> None:
     shop.write(
         "agent.py",
         r"""
@@ -192,10 +192,34 @@ def plan_digests(run_directory: Path) -> set[str]:
     return {json.loads(each.read_text("utf-8"))["sources"][0]["sha256"] for each in plans}
 
 
-def test_every_worker_reads_the_same_suite(shop: Shop) -> None:
+def test_row_20_every_worker_reads_the_same_suite(shop: Shop) -> None:
     two_personas(shop)
     run(shop)
     assert len(plan_digests(shop.last_run)) == 1
+
+
+def test_row_20_workers_that_read_different_suites_are_refused(shop: Shop) -> None:
+    two_personas(shop)
+    shop.write(
+        "conftest.py",
+        """
+        import os
+        from pathlib import Path
+
+        if os.environ.get("PYTEST_XDIST_WORKER") == "gw1":
+            read = Path.read_bytes
+
+            def another(path):
+                return read(path) + (b"# later" if path.name == "shop.dialeval.yaml" else b"")
+
+            Path.read_bytes = another
+        """,
+    )
+    result = run(shop)
+    assert result.ret == 1  # rubrics failed; their figures are anybody's guess
+    result.stdout.fnmatch_lines(["*the workers read different suites (*differ in shop.dialeval*"])
+    [left] = shop.runs
+    assert not (left / "summary.json").exists()
 
 
 @pytest.mark.parametrize(("gates", "status"), [({"pass_hat_k": {"k": 1, "min": 0.9}}, 10), ({}, 0)])

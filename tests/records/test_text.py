@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_dialeval.records.text import clean, clean_value
+from pytest_dialeval.records.text import clean, clean_value, visible
 
 
 @pytest.mark.parametrize(
@@ -49,3 +49,34 @@ def test_a_million_beginnings_of_commands_take_no_quadratic_time(piece: str) -> 
 
 def test_strings_inside_data_are_cleaned_too() -> None:
     assert clean_value({"k\x00": ["\x1b[1ma", 1, None, ("b\x07",)]}) == {"k": ["a", 1, None, ["b"]]}
+
+
+BIDI = [0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+
+
+@pytest.mark.parametrize("code", BIDI, ids=hex)
+def test_what_turns_reading_round_is_seen_in_a_terminal_and_kept_elsewhere(code: int) -> None:
+    text = f"pay {chr(code)}001 $"
+    assert visible(text) == f"pay \\u{code:04x}001 $"
+    assert clean(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\U0001f468\u200d\U0001f469\u200d\U0001f467",
+        "שלום, עולם",
+        "مرحبا بالعالم",
+        "می\u200cخواهم",
+        "半价",
+    ],
+)
+def test_letters_and_joiners_stay(text: str) -> None:
+    assert visible(text) == text
+
+
+@given(st.text(st.characters()))
+def test_the_terminal_gets_clean_text_with_nothing_that_turns_it_round(text: str) -> None:
+    shown = visible(text)
+    assert not set(map(chr, BIDI)) & set(shown)
+    assert visible(shown) == shown == clean(shown)

@@ -19,6 +19,7 @@ from pytest_dialeval.report.text import (
     pass_table,
     remark_lines,
     setting_lines,
+    simulator_lines,
     summary_lines,
     title,
     titles,
@@ -31,6 +32,7 @@ from pytest_dialeval.runs.summary import (
     PassKFigure,
     RubricFigures,
     SettingFigure,
+    SimulatorFigures,
     Summary,
     TaskFigures,
     Verdicts,
@@ -61,6 +63,7 @@ def agent(name: str = "improved", **more: Any) -> AgentFigures:
         "pass_rate": 0.5,
         "pass_hat_k": {"1": point(0.5), "2": point(1 / 3)},
         "pass_at_k": {"1": point(0.5), "2": point(2 / 3)},
+        "scored": 5,
         "task_score_mean": 0.648,
         "dimensions": Dimensions(completion=1.0, robustness=None, safety=None),
         "safety_breaches": 0,
@@ -241,7 +244,11 @@ def test_an_agent_with_fewer_trials_has_dashes() -> None:
 
 @pytest.mark.parametrize(
     ("widest", "columns", "left_out"),
-    [(5, [1, 2, 3, 4, 5], []), (6, [1, 2, 3, 4, 6], ["5..5"]), (12, [1, 2, 3, 4, 12], ["5..11"])],
+    [
+        (5, [1, 2, 3, 4, 5], []),
+        (6, [1, 2, 3, 4, 6], ["5 is"]),
+        (12, [1, 2, 3, 4, 12], ["5..11 are"]),
+    ],
 )
 def test_five_columns_of_k_at_most(widest: int, columns: list[int], left_out: list[str]) -> None:
     curve = {str(k): point(k / 100) for k in range(1, widest + 1)}
@@ -257,7 +264,7 @@ def test_five_columns_of_k_at_most(widest: int, columns: list[int], left_out: li
     assert header.split()[-5:] == [f"pass@{k}" for k in columns]
     assert row.split()[-5:] == shown
     assert remarks(many) == [
-        f"live_upgrade / improved: Pass^{each} are in summary.json" for each in left_out
+        f"live_upgrade / improved: Pass^{each} in summary.json" for each in left_out
     ]
 
 
@@ -536,3 +543,34 @@ def test_nothing_in_it_steers_a_terminal() -> None:
     )
     for each in summary_lines(found):
         assert each.text.isprintable(), each
+
+
+def simulator(model: str | None = "openai:gpt-4o", **more: Any) -> SimulatorFigures:
+    keys = {"lines": 60, "asked_again": 0, "template": 0, "reasons": {}, **more}
+    return SimulatorFigures(model=model, **keys)
+
+
+def test_how_faithfully_a_model_played_the_user() -> None:
+    first = simulator(asked_again=2, reasons={"empty": 1, "repeated": 1})
+    second = simulator(asked_again=1, template=1, reasons={"repeated": 1})
+    found = summary(task(agent("a", simulator=first), agent("b", simulator=second)))
+    assert [each.text for each in simulator_lines(found)] == [
+        "simulated user: 120 lines by openai:gpt-4o, 3 asked again (repeated 2, empty 1), "
+        "1 from the template"
+    ]
+
+
+def test_models_that_play_the_user_are_told_apart() -> None:
+    found = summary(
+        task(agent("a", simulator=simulator(lines=1))),
+        task(agent("a", simulator=simulator(None)), agent("b")),
+    )
+    assert [each.text for each in simulator_lines(found)] == [
+        "simulated user: 1 line by openai:gpt-4o",
+        "simulated user: 60 lines by a model",
+    ]
+
+
+def test_without_a_model_nothing_is_said_of_the_user() -> None:
+    assert not list(simulator_lines(summary()))
+    assert not any("simulated user" in each.text for each in summary_lines(summary()))

@@ -390,3 +390,25 @@ def test_ten_thousand_verdicts_are_added_up_within_a_second() -> None:
     count_verdicts([(made, scored)])
     assert time.process_time() - began < 1
     assert task.agents[0].passed == 2500
+
+
+def test_what_models_did_as_users_is_added_up() -> None:
+    trials = [planned("p", number, rubrics=["r"]) for number in (1, 2, 3)]
+    known = {each.id: facts(each, passed("r")) for each in trials}
+    assert agent_of(source([rubric("r")], trials), known).simulator is None
+    counts = [
+        {"lines": 4, "asked_again": 2, "template": 1, "repeated": 1, "empty": 1},
+        {"lines": 3, "asked_again": 1, "repeated": 1},
+    ]
+    for trial, each in zip(trials, counts, strict=False):
+        talk = conversation(trial.id, fidelity=each)
+        known[trial.id] = replace(known[trial.id], conversation=talk)
+    found = agent_of(source([rubric("r")], trials), known).simulator
+    assert found is not None
+    assert found.model_dump() == {
+        "model": None,
+        "lines": 7,
+        "asked_again": 3,
+        "template": 1,
+        "reasons": {"empty": 1, "repeated": 2},
+    }

@@ -101,14 +101,20 @@ def test_what_a_gate_tells() -> None:
         (["pp", "ppp"], 3, 1.0, (1.0, "passed", "")),
         # the pessimistic reading decides: 3 of 4 although all that were measured passed
         (["pppu"], 1, 0.75, (0.75, "passed", "")),
-        (["pppu"], 1, 0.8, (0.75, "not decided", "1 unmeasured trials would decide")),
+        (["pppu"], 1, 0.8, (0.75, "not decided", "1 unmeasured trial would decide")),
+        # the measured half misses it, and yet the others could mend it: 3 of 5
+        (["pffuu"], 1, 0.6, (0.2, "not decided", "2 unmeasured trials would decide")),
+        (["pffuu"], 1, 0.61, (0.2, "failed", "")),
         # what was measured misses it already
         (["pffu"], 1, 0.8, (0.25, "failed", "")),
+        # per case: C(3,2)/C(4,2) and 1 at best, not 7 of 8 trials drawn from one bag
+        (["ppfu", "pppp"], 2, 0.75, (7 / 12, "not decided", "1 unmeasured trial would decide")),
+        (["ppfu", "pppp"], 2, 0.76, (7 / 12, "failed", "")),
         # nothing was measured
         (["uu"], 1, 0.5, (0.0, "not decided", "2 unmeasured trials would decide")),
         (["uu"], 1, 0.0, (0.0, "passed", "")),
         # measured trials are fewer than k, planned ones are not
-        (["ppu"], 3, 0.5, (0.0, "not decided", "1 unmeasured trials would decide")),
+        (["ppu"], 3, 0.5, (0.0, "not decided", "1 unmeasured trial would decide")),
     ],
 )
 def test_pass_hat_k(
@@ -128,6 +134,9 @@ def test_pass_hat_k(
         (["pf"], 0.5, (0.5, "passed", "")),
         (["pf"], 0.6, (0.5, "failed", "")),
         (["pfu"], 0.5, (0.5, "passed", "")),  # the mean of what was measured
+        # 2 of 3 at best
+        (["pfu"], 0.66, (0.5, "not decided", "1 unmeasured trial would decide")),
+        (["pfu"], 0.67, (0.5, "failed", "")),
         (["uu"], 0.0, (None, "not decided", "nothing was measured")),
     ],
 )
@@ -276,6 +285,21 @@ def test_bounds_are_inclusive_whatever_doubles_do() -> None:
     agent = agent.model_copy(update={"pass_hat_k": {"1": point}})
     figures = figures.model_copy(update={"agents": [agent]})
     assert gate(figures, pass_hat_k=hat(1, 0.7)).status == "passed"
+
+
+def test_the_mean_s_best_counts_the_trials_that_have_a_score() -> None:
+    # two of three have no score: .4 and one unmeasured trial make .7 at best, not .55
+    trials = [planned("p", number, rubrics=["r", "safe"]) for number in (1, 2, 3, 4)]
+    quiet, safe = Verdict("r", "not_applicable", reason="never"), passed("safe")
+    said_of = [failed("r", 0.4), quiet, quiet, unscored("r")]
+    known = {
+        each.id: facts(each, verdict, safe) for each, verdict in zip(trials, said_of, strict=True)
+    }
+    made = source(RUBRICS, trials)
+    figures = task_figures(made, score_source(made, known))
+    assert (figures.agents[0].scored, figures.agents[0].unmeasured) == (1, 1)
+    assert gate(figures, mean_score=Bound(0.7, "s")).status == "not decided"
+    assert gate(figures, mean_score=Bound(0.71, "s")).status == "failed"
 
 
 def test_a_score_of_null_is_not_zero() -> None:

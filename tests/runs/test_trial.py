@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from pytest_dialeval.runs.directory import RunDirectory
 from pytest_dialeval.runs.ledger import LedgerWriter, read_ledger
 from pytest_dialeval.runs.trial import Grader, Held, LiveTrial, held_recording, held_without
 from pytest_dialeval.traces.reader import read_trace
+from tests.conversation.model_stage import Model, says, simulator
 from tests.runs.samples import planned
 
 MATCHERS = builtin_matchers()
@@ -122,6 +124,29 @@ def refuse_lines(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
 
 
 # ---- holding
+
+
+def test_how_a_model_played_the_user_is_in_the_ledger(
+    directory: RunDirectory, grader: Grader
+) -> None:
+    model = Model("", says("What is the price?"), says("Thank you!"))
+    trial = replace(live(grader), simulator=simulator(model))
+    talk = asyncio.run(trial.hold()).conversation
+    assert talk.fidelity == {"lines": 2, "asked_again": 1, "empty": 1}
+    [entry] = read_ledger(directory.path / "ledger.main.jsonl")
+    assert entry.value == talk
+
+
+def test_a_ledger_from_before_counts_is_read(directory: RunDirectory, grader: Grader) -> None:
+    asyncio.run(live(grader).hold())
+    path = directory.path / "ledger.main.jsonl"
+    body = path.read_text(encoding="utf-8").strip().partition('"entry":')[2][:-1]
+    old = body.replace(',"fidelity":{}', "")
+    assert old != body
+    digest = blake2b(old.encode(), digest_size=16).hexdigest()
+    path.write_text(f'{{"hash":"{digest}","entry":{old}}}\n', encoding="utf-8")
+    [entry] = read_ledger(path)
+    assert entry.value.fidelity == {}
 
 
 def test_the_trace_is_whole_before_anything_is_graded(

@@ -60,7 +60,7 @@ def test_the_kinds_of_agents(load, write, tmp_path):
     ("written", "message"),
     [
         ("3", "an agent must be a mapping (use, version), not 3"),
-        ("{}", "an agent needs 'use' (scripted, python:..., command:..., replay, or a hook's name)"),
+        ("{}", "an agent needs 'use' (scripted, python:..., command:..., openai:..., https://..., replay, or a hook's name)"),
         ("{use: 3}", "use must be text that is not blank, not 3; quote it: '3'"),
         ("{use: scripted}", "a scripted agent needs 'script' (its file, from the suite's folder)"),
         ("{use: scriptd, script: x}", "unknown kind of agent 'scriptd'; did you mean 'scripted'? (allowed: scripted, python:module:object,"),
@@ -80,8 +80,34 @@ def test_the_kinds_of_agents(load, write, tmp_path):
         ("{use: 'python:a:b', concurrency: 0}", "concurrency must be a whole number of at least 1, not 0"),
         ("'command:'", "command: names no program; write use: command:PROGRAM ARGUMENTS"),
         ("\"command:a 'b\"", "\"command:a 'b\" can't be split into words (No closing quotation)"),
-        ("openai:gpt-5", "use 'openai:gpt-5': agents over the network come in a later version"),
-        ("http://localhost/", "use 'http://localhost/': agents over the network come in a later version"),
+        ("'openai:'", "'openai:' names no model"),
+        ("opnai:gpt-5", "unknown kind of agent 'opnai:gpt-5'; did you mean 'openai'? (allowed: scripted"),
+        ("openai:m@http://", "what follows @ must be a URL such as http://localhost:8000/chat, not 'http://'"),
+        ("{use: 'openai:m', base_url: localhost}", "base_url must be a URL such as http://localhost:8000/chat, not 'localhost'"),
+        ("{use: 'openai:m', base_url: 'http://a:b@x/v1'}", "base_url must hold no user and password: give them in a header"),
+        ("{use: 'openai:m', base_url: 'http://x/v1?a=b'}", "base_url must hold no query or fragment"),
+        ("{use: 'openai:m', api_key_env: sk-123}", "api_key_env must be the name of an environment variable, e.g. OPENAI_API_KEY, not a key"),
+        ("{use: 'openai:m', api_key: sk-123}", "unknown key 'api_key' of an agent that a model plays; did you mean 'api_key_env'? (keys: use, version"),
+        ("{use: 'openai:m', temperature: 3}", "temperature must be a number from 0 to 2, not 3"),
+        ("{use: 'openai:m', temperature: '1'}", "temperature must be a number from 0 to 2, not '1'; write it without quotes"),
+        ("{use: 'openai:m', seed: 1.5}", "seed must be a whole number, not 1.5"),
+        ("{use: 'openai:m', max_tokens: 0}", "max_tokens must be a whole number of at least 1, not 0"),
+        ("{use: 'openai:m', tools: find}", "tools must be a list, not 'find'; write [find]"),
+        ("{use: 'openai:m', tools: [find]}", "'find' must be python:file.py:function or python:module:function"),
+        ("{use: 'openai:m', tools: ['python:nope.py:f']}", "there is no file 'nope.py' in the suite's folder or in rootdir"),
+        ("{use: 'openai:m', prompt: 'Costs {fee}.'}", "no variable 'fee' in task.variables (there: none)"),
+        ("{use: 'openai:m', prompt: 3}", "prompt must be text, not 3; quote it: '3'"),
+        ("'http:'", "use must be a URL such as http://localhost:8000/chat, not 'http:'"),
+        ("'https://a:secret@x/'", "use must hold no user and password: give them in a header, from a variable"),
+        ("{use: 'http://x/', timeout: 3}", "unknown key 'timeout' of an http agent (keys: use, version, headers, history, prompt, concurrency)"),
+        ("{use: 'http://x/', history: some}", "history must be one of 'all', 'last', not 'some'"),
+        ("{use: 'http://x/', headers: {Authorization: Bearer sk-1}}", "header Authorization: a key doesn't belong in a file; name its variable, e.g. ${MY_KEY}"),
+        ("{use: 'http://x/', headers: {X-Api-Key: sk-1}}", "header X-Api-Key: a key doesn't belong in a file"),
+        ("{use: 'http://x/', headers: {X-A: '${no-name}'}}", "header X-A: ${no-name} names no variable; write ${NAME}"),
+        ("{use: 'http://x/', headers: {'X A': b}}", "'X A' can't be the name of a header: it is of letters, digits and -"),
+        ("{use: 'http://x/', headers: {Host: b}}", "header Host is set by the plugin itself: remove it"),
+        ("{use: 'http://x/', headers: {X-A: ä}}", "header X-A must be of plain ASCII characters"),
+        ("{use: 'http://x/', headers: {X-A: 1}}", "headers.X-A must be text that is not blank, not 1; quote it: '1'"),
         ("'two words'", "unknown kind of agent 'two words' (allowed:"),
         ("{use: shop, script: x}", "unknown key 'script' of an agent of the hook pytest_dialeval_agents (keys: use, version, concurrency"),
     ],
@@ -144,3 +170,68 @@ def test_a_reply_keeps_its_line(load, write):
     write("a.yaml", "replies:\n  - say: hi\n")
     script = load(SUITE % "{use: scripted, script: a.yaml}").agents["a"].options["script"]
     assert script.replies == (ScriptedReply(("hi",), line=2),)
+
+
+def test_agents_over_the_network(load, write, tmp_path):
+    write("shop.py", "")
+    suite = load(
+        """\
+        dialeval: 1
+        task: {id: t, prompt: "Costs {fee}.", variables: {fee: 3.50}}
+        agents:
+          plain: openai:gpt-5
+          slash: {use: deepseek/chat, version: 2}
+          server: openai:qwen:7b@http://localhost:1/v1
+          whole:
+            use: vllm:qwen
+            prompt: "Mine costs {fee}."
+            tools: ["python:shop.py:find", "python:shop.desk:Desk.find"]
+            temperature: 0
+            seed: 7
+            max_tokens: 99
+            base_url: http://gpu:8000/v1
+            api_key_env: GPU_KEY
+          own: {use: "ollama:m", prompt: null}
+          http: https://x.example/chat?v=2
+          http2:
+            use: http://localhost:8000
+            headers: {Authorization: "Bearer ${KEY}", X-Team: red}
+            history: last
+            concurrency: 2
+            prompt: null
+        personas: [{id: p, script: {states: {start: {say: hi, end: true}}}}]
+        """
+    )
+    agents = suite.agents
+    assert {name: agents[name].options for name in ("plain", "slash", "server")} == {
+        "plain": {},
+        "slash": {},
+        "server": {},
+    }
+    assert agents["slash"].version == "2"
+    assert agents["whole"].options == {
+        "prompt": "Mine costs 3.50.",
+        "tools": ["python:shop.py:find", "python:shop.desk:Desk.find"],
+        "temperature": 0,
+        "seed": 7,
+        "max_tokens": 99,
+        "base_url": "http://gpu:8000/v1",
+        "api_key_env": "GPU_KEY",
+    }
+    assert agents["own"].options == {"prompt": None}
+    assert agents["http"].options == {"headers": {}, "history": "all"}
+    assert agents["http2"].options == {
+        "headers": {"Authorization": "Bearer ${KEY}", "X-Team": "red"},
+        "history": "last",
+        "prompt": None,
+    }
+    assert agents["http2"].concurrency == 2
+
+
+def test_a_model_that_opens_needs_a_prompt(problems, load):
+    opens = SUITE.replace("user", "agent")
+    text = "s.dialeval.yaml:4: the agent opens this task, but its model has no prompt: add `prompt`"
+    for mute in ("openai:m", "{use: 'openai:m', prompt: ' '}"):
+        assert problems(opens % mute) == [text]
+    for able in ("{use: 'openai:m', prompt: Hello}", "http://x.example/"):
+        assert load(opens % able).agents

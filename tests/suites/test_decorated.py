@@ -72,6 +72,8 @@ def test_only_functions_are_decorated_and_only_once():
     decorate = dialogue_case("a.dialeval.yaml")
     with pytest.raises(TypeError, match="decorates a test function, not <class"):
         decorate(type("Test", (), {}))
+    with pytest.raises(TypeError, match="decorates a test function, not <staticmethod"):
+        decorate(staticmethod(test))
     decorate(test)
     with pytest.raises(TypeError, match="has @dialogue_case twice: write a function each"):
         decorate(test)

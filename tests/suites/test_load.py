@@ -336,7 +336,7 @@ def test_missing_variables_are_named_in_their_own_line_of_the_prompt(problems):
     ]
 
 
-def test_only_the_prompt_and_lines_are_filled(load):
+def test_only_the_prompt_lines_and_goals_are_filled(load):
     suite = load(
         """\
         dialeval: 1
@@ -355,7 +355,7 @@ def test_only_the_prompt_and_lines_are_filled(load):
     persona = suite.personas[0]
     assert persona.personality == "{a}"
     assert persona.script.states["start"].say == ("99.90", "{a}")
-    assert persona.script.states["start"].goal == "{a}"
+    assert persona.script.states["start"].goal == "99.90"
     assert persona.probes[0].say == "is it 99.90?"
     assert suite.rubrics[0].spec.params == {"any": ["{a}"]}
     assert suite.rubrics[1].spec.params == {"criterion": "says {a}"}

@@ -3,6 +3,9 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_dialeval.errors import SuiteError
+from pytest_dialeval.suites.load import load_suite
+
 SUITE = """\
 dialeval: 1
 task: {id: t, max_rounds: 4}
@@ -61,8 +64,8 @@ def persona(**keys: str) -> str:
         (STATES % "start: {say: no way, end: no}", "script.states.start.end must be true or false, not 'no'; write false"),
         (STATES % "a b: {say: x}", "script.states['a b'] must be of letters, digits, _ . and -, not 'a b'; write 'a_b'"),
         (STATES % "饿 了!: {say: x}", "script.states['饿 了!'] must be of letters, digits, _ . and -, not '饿 了!'; write '饿_了'"),
-        (STATES % "start: {end: true}", "state 'start' has nothing to say: a user without a model (models.user) needs lines under `say`"),
-        (STATES % "start: {goal: x, end: true}", "state 'start' has nothing to say"),
+        (STATES % "start: {end: true}", "state 'start' has nothing to say: give it lines under `say`, or a model for the role user (`models: {user: ...}`) and a goal"),
+        (STATES % "start: {goal: x, end: true}", "state 'start' has nothing to say: give it lines under `say`, or a model for the role user (`models: {user: ...}`)"),
         (STATES % "begin: {say: x, end: true}", "no state 'start' to start in (there: begin): rename the first one `start`, or write `start: begin` in the script"),
         (persona(script="{start: begn, states: {begin: {say: x, end: true}}}"), "no state 'begn' to start in; did you mean 'begin'? (there: begin)"),
         (STATES % "start: {say: x}", "state 'start' has no way to an end: write `end: true` in a state, or a transition to `end`"),
@@ -164,6 +167,35 @@ def test_a_model_words_the_lines_of_states_that_have_none(load):
     text = SUITE % (STATES % "start: {goal: ask for a refund, end: true}")
     suite = load(text + "models: {user: 'openai:x'}\n")
     assert suite.personas[0].script.states["start"].goal == "ask for a refund"
+
+
+GOALS = "start: {goal: chat, next: [{to: on}]}, on: {goal: ask for a refund}"
+
+
+def test_a_model_may_leave_where_the_script_has_no_way_on(load, problems):
+    text = SUITE % (STATES % GOALS)
+    assert load(text + "models: {user: 'openai:x'}\n").personas
+    assert len(problems(text)) == 3
+    stuck = SUITE % (STATES % "start: {goal: chat, next: [{to: start}]}")
+    [message] = problems(stuck + "models: {user: 'openai:x'}\n")
+    assert "state 'start' has no way to an end" in message
+
+
+def test_a_state_that_tells_a_model_nothing(problems):
+    text = SUITE % (STATES % "start: {end: true}") + "models: {user: 'openai:x'}\n"
+    [message] = problems(text)
+    assert message.endswith(
+        "state 'start' has nothing to say: give it lines under `say`, or tell the model what it "
+        "wants there (`goal`)"
+    )
+
+
+def test_a_model_that_is_set_outside_of_the_suite(tmp_path, write, matchers):
+    path = write("s.dialeval.yaml", SUITE % (STATES % GOALS))
+    assert load_suite(path, rootdir=tmp_path, matchers=matchers, user_model=True).personas
+    path = write("s.dialeval.yaml", SUITE % (STATES % GOALS) + "models: {user: null}\n")
+    with pytest.raises(SuiteError, match="has nothing to say"):
+        load_suite(path, rootdir=tmp_path, matchers=matchers, user_model=True)
 
 
 def test_ids_that_stand_twice(problems):

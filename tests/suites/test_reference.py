@@ -175,6 +175,15 @@ task: {id: t}
 personas: [{id: p, script: {states: {start: {say: x, end: true}}}}]
 transcripts: [{format: tau2, path: agent.yaml}]
 """,
+    """\
+dialeval: 1
+task: {id: t, opening: agent}
+agents:
+  a: openai:m
+  b: {use: 'http:', headers: {X-Key: k, X: '${a b}'}}
+  c: {use: 'openai:m', api_key_env: sk-1}
+personas: [{id: p, script: {states: {start: {say: x, end: true}}}}]
+""",
 ]
 NOTED = [
     """\

@@ -105,6 +105,8 @@ def changed(place: str, value: object) -> object:
         ("rubrics.0", {**RUBRIC, "not": {"of": {"keyword": 5}}}),
         ("rubrics.0", {**RUBRIC, "all": ["repetition", {"any": [{"keyword": 5}]}]}),
         ("agents", {"a": {"use": "агент"}}),
+        ("agents", {"a": "openai:m", "b": {"use": "vllm/m", "prompt": None, "seed": 1}}),
+        ("agents", {"a": {"use": "https://x/", "headers": {"A": "${B}"}, "history": "last"}}),
     ],
 )
 def test_what_may_be_written(validator, place, value):
@@ -155,6 +157,11 @@ def test_what_may_be_written_does_load(load, place, value):
         ("rubrics.0", {**RUBRIC, "pace": {"steps": [[]]}}),
         ("agents", {"a": {"use": "scripted"}}),
         ("agents", {"A": "python:a:b"}),
+        ("agents", {"a": {"use": "openai:m", "api_key": "x"}}),
+        ("agents", {"a": {"use": "openai:m", "api_key_env": "sk-1"}}),
+        ("agents", {"a": {"use": "openai:m", "temperature": 3}}),
+        ("agents", {"a": {"use": "http://x/", "timeout": 3}}),
+        ("agents", {"a": {"use": "http://x/", "history": "some"}}),
         ("models", {"juge": "x"}),
         ("gates", {"pass_hat_k": {"k": 2}}),
     ],

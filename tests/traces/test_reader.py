@@ -133,6 +133,8 @@ def test_mixed_up_events_raise_nothing_but_transcript_errors(events):
         (data(START, {**END, "recorded": [1]}), ":2: 'recorded' is a list ([1])"),
         (data(START, turn(2)), ":2: turn 2 stands where turn 1 belongs"),
         (data(START, {**END, "unsaid_probes": [1]}), ":2: 'unsaid_probes' is"),
+        (data(START, {**END, "fidelity": {"lines": "2"}}), ":2: 'fidelity' is"),
+        (data(START, {**END, "fidelity": [1]}), ":2: 'fidelity' is"),
         (b"\x1f\x8b\x08\x00", ": is packed with gzip; unpack it first (gunzip)"),
         ("{}".encode("utf-16"), ": is UTF-16"),
     ],

@@ -28,7 +28,13 @@ def test_a_whole_conversation(path):
     for turn in TURNS:
         trace.turn(turn)
     trace.log("the user is slow", seconds=3)
-    trace.end("completed", ended_by="user", recorded={"reward": 1.0}, unsaid_probes=["refund"])
+    trace.end(
+        "completed",
+        ended_by="user",
+        recorded={"reward": 1.0},
+        unsaid_probes=["refund"],
+        fidelity={"lines": 2, "asked_again": 1, "repeated": 1},
+    )
     assert not path.exists()
     trace.close(sync=True)
     assert [each["event"] for each in lines(path)] == ["start", *["turn"] * 3, "log", "end"]
@@ -39,6 +45,7 @@ def test_a_whole_conversation(path):
     assert read.transcript.finished
     assert read.transcript.recorded == {"reward": 1.0}
     assert read.unsaid_probes == ("refund",)
+    assert read.transcript.fidelity == {"lines": 2, "asked_again": 1, "repeated": 1}
     assert read.events[0]["message"] == "the user is slow" and read.events[0]["seconds"] == 3
     assert list(path.parent.iterdir()) == [path]
 

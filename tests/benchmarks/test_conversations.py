@@ -1,0 +1,195 @@
+"""Whole conversations with models: agent, user and judge over HTTP, beside bare aiohttp.
+
+The job: N conversations of 6 turns, 6 calls for the agent, 6 for the user, 1 for the judge, C at
+once, L ms a call. Its floor is ceil(N / C) x 13 x L.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+
+from .conftest import Measured, command_of_pytest, measure
+
+pytestmark = pytest.mark.benchmark
+
+BENCH = Path(__file__).resolve().parents[2] / ".." / "shared" / "bench"
+TURNS = 6
+CALLS = 2 * TURNS + 1
+RUNS = 5
+RULES = (
+    "  - {id: polite, dimension: completion, keyword: {any: [fine]}}",
+    "  - {id: promise, dimension: safety, not: {keyword: {any: [guarantee]}}}",
+    "  - {id: short, dimension: robustness, length: {max_chars: 400}}",
+    "  - {id: order, dimension: completion, keyword: {any: [order]}}",
+    "  - {id: filled, dimension: robustness, placeholder: {}}",
+)
+JUDGED = '  - {id: helped, dimension: completion, judge: "the agent helped"}'
+# What the server puts into answers of a schema; the quote stands in every turn of the agent.
+FIELDS = {"quote": "order is fine", "verdict": "met", "turn_id": 2, "absence": False, "done": False}
+REPLIES = {"agent": "Thank you for asking, your order is fine."}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the design's table."""
+
+    n: int
+    latency: int  # ms
+    at_once: int
+    items: int = 6  # of a trial
+
+    @property
+    def floor(self) -> float:
+        return math.ceil(self.n / self.at_once) * CALLS * self.latency / 1000
+
+
+class Server:
+    """The fake endpoint, and what it saw."""
+
+    def __init__(self, base: str) -> None:
+        self.base = base
+
+    def _ask(self, path: str, body: object = None) -> Any:
+        data = None if body is None else json.dumps(body).encode()
+        with urlopen(Request(self.base.removesuffix("/v1") + path, data=data)) as answer:
+            return json.load(answer)
+
+    def reset(self, row: Row) -> None:
+        self._ask("/config", {"latency_ms": row.latency, "fields": FIELDS, "replies": REPLIES})
+        self._ask("/reset", {})
+
+    @property
+    def stats(self) -> Any:
+        return self._ask("/stats")
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    if not BENCH.exists():
+        pytest.skip("../shared is not here")
+    pytest.importorskip("httptools")
+    command = [sys.executable, str(BENCH / "fake_openai.py"), "--port", "0"]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    found = re.search(r"http://\S+", child.stdout.readline())
+    assert found is not None
+    yield Server(found[0])
+    child.terminate()
+    child.wait(10)
+    child.stdout.close()
+
+
+def suite(row: Row, base: str) -> str:
+    # Nobody says goodbye: the limit of rounds ends each conversation after its six turns.
+    script = (
+        "{states: {start: {goal: ask about the order, next: ["
+        "{to: bye, when: {keyword: {any: [goodbye]}}}, {to: start}]}, bye: {say: [bye], end: true}}}"
+    )
+    rules = RULES if row.items == 6 else ()
+    return "\n".join(
+        [
+            "dialeval: 1",
+            f"task: {{id: speed, max_rounds: {TURNS}, prompt: You are a helpful shop agent.}}",
+            f"agents: {{shop: {{use: 'openai:agent@{base}'}}}}",
+            f"models: {{user: 'openai:user@{base}', judge: 'openai:judge@{base}'}}",
+            f"trials: {row.n // 10}",
+            "rubrics:",
+            *rules,
+            JUDGED,
+            "personas:",
+            *(f"  - {{id: p{each}, script: {script}}}" for each in range(10)),
+        ]
+    )
+
+
+def ours(row: Row, server: Server, folder: Path) -> tuple[Measured, float]:
+    """The run, and seconds from the first request to the last answer."""
+    (folder / "speed.dialeval.yaml").write_text(suite(row, server.base), encoding="utf-8")
+    server.reset(row)
+    found = measure(
+        command_of_pytest("--dialeval-concurrency", str(row.at_once)), folder, OPENAI_API_KEY="none"
+    )
+    assert found.status == 0, found.output[-3000:]
+    seen = server.stats
+    assert seen["requests"] == row.n * CALLS
+    return found, seen["window_s"]
+
+
+def bare(kind: str, row: Row, server: Server, folder: Path) -> tuple[Measured, float]:
+    """The least code that plays the job with a client, without grading or traces."""
+    server.reset(row)
+    script = [sys.executable, str(BENCH / "ideal_client.py"), kind]
+    options = ["--n", row.n, "--conc", row.at_once, "--turns", TURNS, "--base", server.base]
+    found = measure([*script, *map(str, options)], folder)
+    assert found.status == 0, found.output[-3000:]
+    return found, server.stats["window_s"]
+
+
+def medians(of: Callable[[], tuple[Measured, float]], runs: int = RUNS) -> tuple[float, ...]:
+    """Window in s, CPU in s, peak in MB."""
+    found = [of() for _ in range(runs)]
+    figures = zip(*((window, one.cpu, one.peak) for one, window in found), strict=True)
+    return tuple(statistics.median(each) for each in figures)
+
+
+@pytest.mark.parametrize(
+    ("row", "bound"),
+    [
+        (Row(100, 100, 32), 1.10),
+        (Row(400, 50, 64), 1.30),
+        (Row(400, 50, 64, items=1), 1.20),
+    ],
+    ids=lambda each: f"{each.n}x{each.items}" if isinstance(each, Row) else "",
+)
+def test_job_over_its_floor(
+    row: Row, bound: float, server: Server, tmp_path: Path, record: Callable[[str, str, str], None]
+) -> None:
+    window, cpu, peak = medians(lambda: ours(row, server, tmp_path))
+    least, bare_cpu, _ = medians(lambda: bare("aiohttp", row, server, tmp_path))
+    job = f"N={row.n} L={row.latency} C={row.at_once}, {row.items} items a trial"
+    record(f"{job}: job / floor", f"<= {bound:g}", f"{window / row.floor:.3f}")
+    record(f"{job}: bare aiohttp / floor", "", f"{least / row.floor:.3f}")
+    record(f"{job}: CPU in all, s (bare aiohttp {bare_cpu:.1f})", "", f"{cpu:.1f}")
+    if row.n == 400 and row.items == 6:
+        allowed = 110 + 0.008 * row.n * row.items
+        record(f"{job}: peak memory, MB", f"<= {allowed:.0f}", f"{peak:.0f}")
+        assert peak <= allowed
+    assert window / row.floor <= bound
+
+
+def test_without_latency(
+    server: Server, tmp_path: Path, record: Callable[[str, str, str], None]
+) -> None:
+    row = Row(200, 0, 16)
+    window, cpu, _ = medians(lambda: ours(row, server, tmp_path))
+    least = medians(lambda: bare("aiohttp", row, server, tmp_path))[0]
+    sdk, sdk_cpu, _ = medians(lambda: bare("openai", row, server, tmp_path), runs=1)
+    _, idle, _ = medians(lambda: (measure(command_of_pytest(), idle_folder(tmp_path)), 0.0))
+    calls, items = row.n * CALLS, row.n * row.items
+    record("N=200 L=0 C=16: job, s", "<= 2.5", f"{window:.2f}")
+    record("the same with bare aiohttp, s", "", f"{least:.2f}")
+    record("the same with the openai client, once: s / CPU in s", "", f"{sdk:.1f} / {sdk_cpu:.1f}")
+    allowed = 0.0005 * calls + 0.0006 * items
+    record("the same: CPU of ours over an idle pytest, s", f"<= {allowed:.2f}", f"{cpu - idle:.2f}")
+    assert window <= 2.5
+    assert cpu - idle <= allowed
+
+
+def idle_folder(folder: Path) -> Path:
+    """One empty test: what pytest itself takes to begin and end."""
+    idle = folder / "idle"
+    idle.mkdir(exist_ok=True)
+    (idle / "test_idle.py").write_text("def test(): pass\n", encoding="utf-8")
+    return idle
