@@ -68,7 +68,7 @@ def _left_out(of: RubricCalibration) -> Iterator[str]:
     counts = {name: getattr(of, name) for name in ("disputed", "undecided", "missing", "stale")}
     told = [f"{count} {name}" for name, count in counts.items() if count]
     if told:
-        why = f" ({', '.join(of.changed)} changed)" if of.changed and of.stale else ""
+        why = f" ({of.why_stale})" if of.stale else ""
         yield f"{of.rubric}, {of.part}: left out of {of.labels} labels: {', '.join(told)}{why}"
 
 

@@ -32,11 +32,17 @@ class Judge:
         said = [self.name, call.spec.model, call.case, call.trial, call.purpose]
         with (HERE / "calls.jsonl").open("a") as log:
             log.write(json.dumps(said) + "\\n")
+        reply = self.line(call) if call.spec.role == "user" else self.verdict(call)
         return ChatAnswer(
-            json.dumps(self.verdict(call)),
+            json.dumps(reply),
             usage=Usage(input_tokens=100, output_tokens=10),
             model="judge-2026",
         )
+
+    def line(self, call):
+        number = int(re.search(r"\\d+", call.purpose)[0])
+        said = f"Is the lamp in stock, I ask for time {number}?"
+        return {"say": said, "done": number > 1, "note": ""}
 
     def verdict(self, call):
         text = call.messages[-1]["content"]

@@ -268,6 +268,25 @@ def test_distinct_models_counts_roles_of_one_model(shop: Shop) -> None:
     result.stdout.fnmatch_lines([f"clerk: user and judge are one model, {JUDGE}"])
 
 
+def test_distinct_models_counts_an_agent_that_is_a_model(shop: Shop) -> None:
+    same = "openai:gpt-4o@http://127.0.0.1:9/v1"
+    play(shop, models={"judge": same}, agents={"own": {"use": same}})
+    # Nobody is called: who plays what is known without it.
+    result = shop.run("--dialeval-distinct-models=true", "--dialeval-budget=calls=0")
+    assert result.ret == 1
+    assert shop.agent_figures()["models"] == {"agent": same, "judge": same}
+    result.stdout.fnmatch_lines([f"*own: MISSED (agent and judge are {same})*"])
+    result.stdout.fnmatch_lines([f"own: agent and judge are one model, {same}"])
+
+
+def test_a_model_plays_the_user(shop: Shop) -> None:
+    play(shop, models={"user": OTHER, "judge": JUDGE}, task={"id": "shop", "max_rounds": 4})
+    result = shop.run()
+    assert result.ret == 0
+    assert ("other", "fake-2") in asked(shop)
+    assert [each["role"] for each in shop.summary["usage"]] == ["user", "judge"]
+
+
 def test_distinct_models_holds_where_they_differ(shop: Shop) -> None:
     play(shop, models={"judge": JUDGE, "user": OTHER})
     result = shop.run("--dialeval-distinct-models=true")

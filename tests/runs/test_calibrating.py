@@ -157,7 +157,12 @@ def test_what_another_judge_decided_is_stale(
     [one] = found.rubrics
     assert (one.stale, one.table.n, one.changed) == (1, 0, changed)
     assert found.rates["tone"].value is None
-    assert found.rates["tone"].why == f"all labels are stale: {', '.join(changed)} changed"
+    assert found.rates["tone"].why == f"all labels are stale: {one.why_stale}"
+    assert one.why_stale == (
+        "the rubric is gone, or its suite is not here"
+        if changed == ("gone",)
+        else f"{', '.join(changed)} changed"
+    )
 
 
 def test_a_label_of_no_run_and_of_no_trial(tmp_path: Path) -> None:
