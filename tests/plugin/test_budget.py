@@ -76,6 +76,15 @@ def test_a_share_is_kept_for_the_judge(shop: Shop) -> None:
     assert len(calls(shop)) == 4  # its own share, and what nobody else used
 
 
+def test_others_leave_the_judges_share(shop: Shop) -> None:
+    """Of 6 calls the user may take 3: the first conversation's two lines, and one more."""
+    other = "python:client.py:other:fake-2"
+    play(shop, models={"user": other, "judge": JUDGE}, trials=3)
+    run(shop, "calls=6,judge=50%").assert_outcomes(passed=1, errors=2)
+    assert [each[0] for each in calls(shop)] == ["other", "other", "judge", "other"]
+    assert standing(shop)["calls"]["left"] == 2
+
+
 def test_failed_tries_are_counted(shop: Shop) -> None:
     play(shop, trials=4)
     failing = CLIENT.replace(

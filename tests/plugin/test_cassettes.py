@@ -193,6 +193,7 @@ def shelf(shop: Shop) -> tuple[dict[str, Verdict], Any]:
     return verdicts(shop), without_times(shop.summary)
 
 
+OTHER = "python:client.py:other:fake-2"
 Shelf = tuple[dict[str, Verdict], Any]
 REVERSED = "def pytest_collection_modifyitems(items): items.reverse()\n"
 
@@ -238,6 +239,24 @@ def test_lf_replays_what_failed(shop: Shop, shelf: Shelf) -> None:
     assert mine == {each: shelf[0][each] for each in mine}
 
 
+def test_a_user_that_a_model_plays_is_replayed_too(shop: Shop) -> None:
+    play(shop, models={"user": OTHER, "judge": JUDGE}, rubrics=RUBRICS, trials=3)
+    record(shop)
+    before, figures = verdicts(shop), without_times(shop.summary)
+    told = [[each.get("text") for each in trace] for trace in shop.traces()]
+    assert any("I ask for time 2?" in str(each) for each in told)
+    lose_the_model(shop)
+    for number in (1, 16):
+        shop.run(f"--dialeval-concurrency={number}")
+        assert verdicts(shop) == before
+        assert [[each.get("text") for each in trace] for trace in shop.traces()] == told
+    after = without_times(shop.summary)
+    assert all(each["calls"] == 0 and each["replayed"] for each in after["usage"])
+    for each in (figures, after):
+        del each["usage"]
+    assert after == figures
+
+
 @pytest.mark.slow
 def test_replayed_by_two_workers(shop: Shop, shelf: Shelf) -> None:
     shop.pytester.runpytest_subprocess("-p", "xdist", "-n", "2", "-p", "dialeval")
@@ -272,6 +291,26 @@ def test_a_trial_left_unmeasured_by_its_replies_is_asked_again(shop: Shop) -> No
     assert read_cassette(cassette(shop)).again == set()
     forget(shop)
     assert shop.run().ret == 1  # measured by now: the agent never says it
+
+
+def test_so_is_one_whose_user_had_nothing_to_say(shop: Shop) -> None:
+    silent = persona("one")
+    silent["script"]["states"] = {"start": {"goal": "ask for the lamp"}}
+    play(shop, models={"user": OTHER, "judge": JUDGE}, personas=[silent])
+    mute = CLIENT.replace('f"Is the lamp in stock, I ask for time {number}?"', '""')
+    assert mute != CLIENT
+    shop.write("client.py", mute)
+    assert record(shop).ret == 10
+    assert shop.summary["outcomes"]["simulator_error"] == 1
+    assert [trial for _, trial in read_cassette(cassette(shop)).again] == [1]
+    forget(shop)
+    assert shop.run().ret == 10
+    assert calls(shop) == []
+    shop.write("client.py", CLIENT)
+    assert record(shop).ret == 0
+    assert read_cassette(cassette(shop)).again == set()
+    forget(shop)
+    assert shop.run().ret == 0
 
 
 def test_the_last_trial_is_not_forgotten_when_the_run_ends_first(

@@ -46,6 +46,12 @@ def test_perfect_agreement_has_a_kappa_without_an_interval() -> None:
     assert "1.00 (0.72 to 1.00)" in row  # the agreement's
 
 
+def test_a_judge_that_always_says_yes_has_a_kappa_without_an_interval() -> None:
+    row = lines(replace(ONE, table=Table(7, 3, 0, 0)))[3]
+    cells = [each.strip() for each in row.split("  ") if each.strip()]
+    assert cells[3:5] == ["0.70 (0.40 to 0.89)", "0.00"]
+
+
 def test_what_was_left_out_is_counted() -> None:
     found = lines(replace(ONE, disputed=2, missing=1, stale=3, changed=("model", "prompt")))
     assert found[4:] == [
