@@ -109,10 +109,15 @@ def _read(path: Path, *, whole: bool) -> _Changes:
     rows = read_file(path).split(b"\n")
     last = rows.pop()
     if whole and last:
-        raise TranscriptError(f"{path}:{len(rows) + 1}: is cut off; restore the file, or record")
+        raise TranscriptError(
+            f"{path}:{len(rows) + 1}: is cut off; restore the file, or delete it and record anew"
+        )
     lines = [(number, _line(path, number, row)) for number, row in enumerate(rows, 1) if row]
     if lines and lines[0][1].get("cassette") != SCHEMA:
-        raise TranscriptError(f"{path}:1: is no cassette of schema {SCHEMA}")
+        found = lines[0][1].get("cassette")
+        what = "is no cassette" if found is None else f"is a cassette of schema {found!r}"
+        remedy = f"this version reads schema {SCHEMA}: delete the file and record anew"
+        raise TranscriptError(f"{path}:1: {what}; {remedy}")
     changes, parts = _Changes(), dict[str, Part]()
     # Parts first: a merge of two files in git may have moved them behind what names them.
     for number, line in sorted(lines, key=lambda each: "part" not in each[1]):
@@ -133,7 +138,11 @@ def _line(path: Path, number: int, row: bytes) -> dict[str, Any]:
     except ValueError:
         line = None
     if not isinstance(line, dict):
-        conflict = "; a merge conflict?" if row[:7] in (b"<" * 7, b"=" * 7, b">" * 7) else ""
+        conflict = (
+            "; a merge conflict? keep the lines of both sides"
+            if row[:7] in (b"<" * 7, b"=" * 7, b">" * 7)
+            else ""
+        )
         raise TranscriptError(f"{path}:{number}: is no JSON object{conflict}")
     return line
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 
 from pytest_dialeval.errors import RunError
-from pytest_dialeval.plugin.casting import cast_of, unaffordable
+from pytest_dialeval.plugin.casting import cast_of, unaffordable, unreadable
 from pytest_dialeval.plugin.choice import Wanted, choose_agents
 from pytest_dialeval.plugin.collection import CELL
 from pytest_dialeval.plugin.fixture_agent import fixture_anchor
@@ -26,6 +26,7 @@ from pytest_dialeval.suites.load import load_suite
 ENGINE: pytest.StashKey[Engine] = pytest.StashKey()
 
 if TYPE_CHECKING:
+    from pytest_dialeval.models.cassette import Cassette
     from pytest_dialeval.plugin.running import Running
     from pytest_dialeval.runs.stored import StoredRun
 
@@ -44,6 +45,7 @@ class Engine:
         self.trouble: list[str] = []
         self.items: list[pytest.Item] = []  # the final ones
         self.selected: dict[str, list[str]] = {}  # trial id -> rubrics of the final items
+        self.cassettes: dict[str, Cassette] = {}  # suite path -> what was recorded for it
         self.homes: dict[str, str] = {}  # node id -> trial id, for xdist's controller
         self.asked: dict[str, list[str]] = {}  # trial id -> rubrics with an item of their own
         self.running: Running | None = None
@@ -160,10 +162,13 @@ class Engine:
         self._note_passed_over()
 
     def refusal(self) -> str | None:
-        """Why this run cannot be: an agent nobody declares, or a budget that can't be kept."""
+        """Why this run cannot be: an agent nobody declares, a budget that can't be kept, ..."""
         if self._wrong is not None:
             return self._wrong
-        return self._no_such_agent() or unaffordable(self, self._selected_sources())
+        sources = self._selected_sources()
+        if refusal := self._no_such_agent() or unaffordable(self, sources):
+            return refusal
+        return None if self.config.getoption("collectonly") else unreadable(self, sources)
 
     def _no_such_agent(self) -> str | None:
         known = {name for each in self.sources.values() for name in each.agents}

@@ -276,7 +276,12 @@ def test_a_reply_may_be_edited_a_request_not(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('{"cassette":1}', '{"cassette":2}', ":1: is no cassette of schema 1"),
+        (
+            '{"cassette":1}',
+            '{"cassette":2}',
+            ":1: is a cassette of schema 2; this version reads schema 1",
+        ),
+        ('{"cassette":1}', '{"tape":1}', ":1: is no cassette; this version reads schema 1"),
         (
             '{"cassette":1}',
             '<<<<<<< HEAD\n{"cassette":1}',

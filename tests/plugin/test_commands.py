@@ -14,7 +14,8 @@ from click.testing import CliRunner, Result
 
 from pytest_dialeval.cli import main
 
-from .conftest import SECTIONS, Shop, rubric
+from .conftest import SECTIONS, Shop, persona, rubric
+from .played import judged, play
 
 
 def run(*arguments: str) -> Result:
@@ -233,3 +234,167 @@ def test_the_version_and_help() -> None:
     assert run("--version").output.startswith("pytest-dialeval, version ")
     for command in ("lint", "schema", "import"):
         assert command in run("--help").output
+
+
+# ---- calibrate
+
+
+def labelled(shop: Shop, *truths: bool, name: str = "labels.jsonl", **more: str) -> str:
+    """A file with labels of the last run's trials, in their order, for the rubric `stock`."""
+    plan = shop.record("plan")
+    ids = [each["id"] for each in plan["sources"][0]["trials"]]
+    rows = [
+        {
+            "run": shop.last_run.name,
+            "trial": trial,
+            "rubric": "stock",
+            "label": "met" if truth else "not_met",
+            "labeller": "ann",
+            "part": "acceptance",
+            **more,
+        }
+        for trial, truth in zip(ids, truths, strict=False)
+    ]
+    if name.endswith(".jsonl"):
+        shop.write(name, "".join(json.dumps(each) + "\n" for each in rows))
+    else:
+        lines = [",".join(rows[0]), *(",".join(each.values()) for each in rows)]
+        shop.write(name, "\n".join(lines) + "\n")
+    return name
+
+
+def judged_run(shop: Shop) -> None:
+    """Four trials: the judge passes the two of one, whose agent speaks of the stock."""
+    play(
+        shop,
+        personas=[persona("one"), persona("two", "A discount?", "Thanks.")],
+        rubrics=[judged("stock", "stock")],
+        trials=2,
+    )
+    shop.run().assert_outcomes(passed=2, failed=2)
+
+
+@pytest.mark.parametrize("name", ["labels.jsonl", "labels.csv"])
+def test_calibrate_shows_the_judge_beside_people(shop: Shop, name: str) -> None:
+    judged_run(shop)
+    result = run("calibrate", labelled(shop, True, True, False, True, name=name))
+    assert result.exit_code == 0
+    title, head, _, row, *rest = result.output.splitlines()
+    assert title == "shop.dialeval.yaml"
+    assert head.split()[:3] == ["rubric", "labels", "of"]
+    assert row.split()[:4] == ["stock", "acceptance", "4", "0.75"]
+    assert rest == [
+        "stock: the judge's pass rate is 0.500; not corrected: "
+        "the labels do not show that the judge is better than chance",
+        "",
+    ]
+
+
+def test_calibrate_shows_what_is_stale(shop: Shop) -> None:
+    judged_run(shop)
+    labels = labelled(shop, True, False)
+    play(shop, rubrics=[judged("stock", "lamp")], models={"judge": "openai:gpt-4o"})
+    result = run("calibrate", labels)
+    assert result.exit_code == 0
+    assert "stock, acceptance: left out of 2 labels: 2 stale (model, rubric changed)" in (
+        result.output.splitlines()
+    )
+    assert "not corrected: all labels are stale: model, rubric changed" in result.output
+
+
+@pytest.mark.parametrize("gone", ["rubric", "suite"])
+def test_calibrate_without_the_rubric(shop: Shop, gone: str) -> None:
+    judged_run(shop)
+    labels = labelled(shop, True, False)
+    shop.suite() if gone == "rubric" else (shop.path / "shop.dialeval.yaml").unlink()
+    result = run("calibrate", labels)
+    assert result.exit_code == 0
+    assert "2 stale (the rubric is gone, or its suite is not here)" in result.output
+
+
+def test_calibrate_reads_the_runs_of_another_folder(shop: Shop) -> None:
+    judged_run(shop)
+    labels = labelled(shop, True)
+    shop.last_run.parent.rename(shop.path / "kept")
+    assert run("calibrate", labels, "--runs", "kept").exit_code == 0
+    result = run("calibrate", labels)
+    assert result.exit_code == 2
+    assert "--runs" in result.output
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"run": "20200101-000000-abcdef"}, "there is no run '20200101-000000-abcdef' in"),
+        ({"trial": "nobody-1"}, "has no trial 'nobody-1'"),
+        ({"label": "good"}, "labels.jsonl:1: label 'good' is none of met, not_met, cannot_tell"),
+        ({"part": "final"}, "labels.jsonl:1: part 'final' is none of tuning, acceptance"),
+    ],
+)
+def test_calibrate_by_wrong_labels(shop: Shop, more: dict[str, str], said: str) -> None:
+    judged_run(shop)
+    result = run("calibrate", labelled(shop, True, **more))
+    assert result.exit_code == 1
+    [line] = result.output.splitlines()
+    assert line.startswith("Error: ")
+    assert said in line
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("labels.txt", "x", "labels.txt:1: labels are .jsonl or .csv, not '.txt'"),
+        ("labels.jsonl", "{", "labels.jsonl:1: is no JSON"),
+        ("labels.csv", "run,trial\n", "labels.csv:1: no column 'rubric'"),
+    ],
+)
+def test_calibrate_by_a_wrong_file(shop: Shop, name: str, text: str, said: str) -> None:
+    judged_run(shop)
+    shop.write(name, text)
+    result = run("calibrate", name)
+    assert result.exit_code == 1
+    [line] = result.output.splitlines()
+    assert said in line
+
+
+def test_calibrate_with_nothing_labelled(shop: Shop) -> None:
+    judged_run(shop)
+    shop.write("labels.jsonl", "")
+    result = run("calibrate", "labels.jsonl")
+    assert result.exit_code == 0
+    assert result.output == "labels.jsonl: nothing is labelled yet\n"
+    assert run("calibrate", "nothing.csv").exit_code == 2
+
+
+def test_calibrate_names_a_suite_and_a_setting_that_are_wrong(shop: Shop) -> None:
+    judged_run(shop)
+    labels = labelled(shop, True)
+    shop.write("pyproject.toml", '[tool.dialeval.models]\njduge = "openai:x"\n')
+    result = run("calibrate", labels)
+    assert result.exit_code == 1
+    assert "unknown role 'jduge'" in result.output
+    (shop.path / "pyproject.toml").unlink()
+    play(shop, trials=0)
+    result = run("calibrate", labels)
+    assert result.exit_code == 1
+    assert "shop.dialeval.yaml:" in result.output
+
+
+def test_calibrate_for_a_decorated_function(shop: Shop) -> None:
+    play(shop, rubrics=[judged("stock", "stock")])
+    shop.write(
+        "test_it.py",
+        """
+        from pytest_dialeval import dialogue_case
+
+        @dialogue_case("shop.dialeval.yaml", rubrics=["stock"])
+        def test_stock(dialogue):
+            pass
+        """,
+    )
+    shop.run("test_it.py")
+    result = run("calibrate", labelled(shop, True))
+    assert result.exit_code == 0
+    lines = result.output.splitlines()
+    assert lines[0] == "test_it.py::test_stock"
+    assert lines[3].split()[:3] == ["stock", "acceptance", "1"]
