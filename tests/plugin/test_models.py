@@ -238,6 +238,20 @@ def test_an_unknown_variable_is_noted(shop: Shop, monkeypatch: pytest.MonkeyPatc
     )
 
 
+@pytest.mark.parametrize(
+    ("role", "why"),
+    [
+        ("agent", "an agent's model stands in its `use`, or in --dialeval-agent NAME=SPEC"),
+        ("comparer", "nobody asks it yet"),
+    ],
+)
+def test_a_model_that_plays_nothing_is_noted(shop: Shop, role: str, why: str) -> None:
+    play(shop)
+    result = shop.run("--dialeval-model", f"{role}=openai:gpt-4o")
+    assert result.ret == 0
+    assert shop.summary["notes"].count(f"the model of {role!r} plays nothing: {why}") == 1
+
+
 # ---- what is written down
 
 
