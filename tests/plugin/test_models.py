@@ -330,6 +330,19 @@ def test_a_judge_of_recordings(shop: Shop) -> None:
     assert shop.agent_figures()["models"] == {"judge": JUDGE}
 
 
+def test_an_object_that_cannot_be_loaded_is_one_message_and_no_call(shop: Shop) -> None:
+    play(shop, trials=3)
+    shop.write("client.py", "judge = = 1\n")
+    result = shop.run("--dialeval-budget=calls=5")
+    result.assert_outcomes(errors=3)
+    assert result.ret == 10
+    lines = {each for each in result.outlines if each.startswith("unmeasured:")}
+    assert len(lines) == 1
+    assert "'client.py' cannot be imported" in lines.pop()
+    assert shop.summary["budget"][0]["spent"] == 0
+    assert shop.summary["usage"] == []
+
+
 def test_without_a_key_there_is_one_message(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
