@@ -24,6 +24,7 @@ from pytest_dialeval.traces.json_bytes import from_json, to_json
 
 SUFFIX = ".cassette.jsonl"
 _SUITE = ".dialeval.yaml"
+_BESIDE = "make the suite's folder one that can be written, and record again"
 
 
 def cassette_path(suite: Path) -> Path:
@@ -169,7 +170,7 @@ def _replace(path: Path, data: bytes) -> None:
         part.write_bytes(data)
         part.replace(path)
     except OSError as error:
-        raise disk_fault(error, path) from None
+        raise disk_fault(error, path, elsewhere=_BESIDE) from None
     finally:
         with suppress(OSError):
             part.unlink()

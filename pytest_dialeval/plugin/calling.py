@@ -143,7 +143,8 @@ def merge_tapes(
         try:
             count = merge(path, parts)
         except DialevalError as error:
-            yield f"{shown}: what was recorded stays in {folder}: {error}", False
+            text = str(error).replace(str(path), shown)
+            yield f"{text}; what was recorded stays in {folder}", False
         else:
             if count:
                 yield f"{shown}: {count} {'reply' if count == 1 else 'replies'} recorded", True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,12 @@ if TYPE_CHECKING:
     from pytest_dialeval.records.suite import Suite
 
 
+_CAST: tuple[Role, ...] = ("user", "judge")
+_IDLE: Mapping[Role, str] = {
+    "agent": "an agent's model stands in its `use`, or in --dialeval-agent NAME=SPEC"
+}
+
+
 def cast_of(engine: Engine, suite: Suite) -> dict[Role, ModelSpec]:
     """The model of each role that has one; SuiteError names what is wrong."""
     from pytest_dialeval.errors import ModelProblem
@@ -32,7 +38,13 @@ def cast_of(engine: Engine, suite: Suite) -> dict[Role, ModelSpec]:
         found = engine.settings.models(suite.models)
     except ModelProblem as error:
         raise SuiteError([Problem(engine.relative(Path(suite.path)), 1, str(error))]) from None
-    return {role: each.spec for role, each in found.items() if each.spec is not None}
+    cast = {role: each.spec for role, each in found.items() if each.spec is not None}
+    for role in cast:
+        note = _IDLE.get(role, "" if role in _CAST else "nobody asks it yet")
+        text = f"the model of {role!r} plays nothing: {note}"
+        if note and text not in engine.notes:
+            engine.notes.append(text)
+    return cast
 
 
 def named(spec: ModelSpec) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -15,7 +16,6 @@ from typing import Any
 
 import pytest
 
-from pytest_dialeval.models import cassette_file
 from pytest_dialeval.models.cassette_file import read_cassette
 from pytest_dialeval.records.verdict import Verdict
 from pytest_dialeval.runs.trial import Grader
@@ -409,15 +409,21 @@ def test_a_cassette_that_cannot_be_written_is_said_in_red(
 ) -> None:
     play(shop)
 
-    def full(path: Path, data: bytes) -> None:
-        raise cassette_file.disk_fault(PermissionError(13, "Permission denied"), path)
+    write = Path.write_bytes
 
-    monkeypatch.setattr(cassette_file, "_replace", full)
+    def refuse(path: Path, data: bytes) -> int:
+        if ".cassette.jsonl." in path.name:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return write(path, data)
+
+    monkeypatch.setattr(Path, "write_bytes", refuse)
     result = record(shop, "new", "--color=yes")
     assert result.ret == 0  # the verdicts stand
     [line] = [each for each in result.outlines if "what was recorded stays in" in each]
-    assert line.startswith("\x1b[31mshop.cassette.jsonl: ")
-    assert "Permission denied" in line
+    assert line.startswith(
+        "\x1b[31mshop.cassette.jsonl: cannot be written: Permission denied; "
+        "make the suite's folder one that can be written, and record again; "
+    )
     assert len(list((shop.last_run / "tapes").glob("*.jsonl"))) == 1
     assert not cassette(shop).exists()
 

@@ -90,6 +90,17 @@ def test_a_judge_that_fails_is_unmeasured(shop: Shop) -> None:
     assert "Traceback" not in result.stdout.str()
 
 
+def test_a_judge_that_never_answers_is_unmeasured(shop: Shop) -> None:
+    play(shop, rubrics=[])
+    line = "        reply = self"
+    hanging = CLIENT.replace(line, f"        await asyncio.sleep(600)\n{line}")
+    shop.write("client.py", hanging)
+    body(shop, ask("Hello"))
+    result = shop.run("test_body.py", "--dialeval-timeout=0.3")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*the judge gave no verdict within 0.3 s (limits.timeout)*"])
+
+
 def test_judged_rubrics_of_the_decorator_are_items_of_their_own(shop: Shop) -> None:
     play(shop, rubrics=[judged("greet"), judged("never", "tractor")])
     body(shop, ask("lamp"), rubrics=', rubrics=["greet", "never"]')

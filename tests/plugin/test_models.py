@@ -238,6 +238,20 @@ def test_an_unknown_variable_is_noted(shop: Shop, monkeypatch: pytest.MonkeyPatc
     )
 
 
+@pytest.mark.parametrize(
+    ("role", "why"),
+    [
+        ("agent", "an agent's model stands in its `use`, or in --dialeval-agent NAME=SPEC"),
+        ("comparer", "nobody asks it yet"),
+    ],
+)
+def test_a_model_that_plays_nothing_is_noted(shop: Shop, role: str, why: str) -> None:
+    play(shop)
+    result = shop.run("--dialeval-model", f"{role}=openai:gpt-4o")
+    assert result.ret == 0
+    assert shop.summary["notes"].count(f"the model of {role!r} plays nothing: {why}") == 1
+
+
 # ---- what is written down
 
 
@@ -314,6 +328,19 @@ def test_a_judge_of_recordings(shop: Shop) -> None:
     shop.run().assert_outcomes(passed=1, failed=1)
     assert len(calls(shop)) == 2
     assert shop.agent_figures()["models"] == {"judge": JUDGE}
+
+
+def test_an_object_that_cannot_be_loaded_is_one_message_and_no_call(shop: Shop) -> None:
+    play(shop, trials=3)
+    shop.write("client.py", "judge = = 1\n")
+    result = shop.run("--dialeval-budget=calls=5")
+    result.assert_outcomes(errors=3)
+    assert result.ret == 10
+    lines = {each for each in result.outlines if each.startswith("unmeasured:")}
+    assert len(lines) == 1
+    assert "'client.py' cannot be imported" in lines.pop()
+    assert shop.summary["budget"][0]["spent"] == 0
+    assert shop.summary["usage"] == []
 
 
 def test_without_a_key_there_is_one_message(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
