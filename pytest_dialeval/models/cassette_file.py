@@ -42,11 +42,8 @@ def read_cassette(path: Path) -> Cassette:
     return cassette
 
 
-def merge(path: Path, parts: Sequence[Path], *, whole: bool = False) -> int:
-    """Take the workers' parts into the cassette at `path`; how many replies they brought.
-
-    `whole`: the run asked for everything that the suite has, so that what it did not use goes.
-    """
+def merge(path: Path, parts: Sequence[Path]) -> int:
+    """Take the workers' parts into the cassette at `path`; how many replies they brought."""
     tapes = [_read(each, whole=False) for each in parts if each.exists()]
     if not any(each.changed for each in tapes):
         return 0
@@ -54,9 +51,6 @@ def merge(path: Path, parts: Sequence[Path], *, whole: bool = False) -> int:
         cassette = read_cassette(path)
         for tape in tapes:
             _apply(cassette, tape)
-        if whole:
-            used = set[str]().union(*(each.used for each in tapes))
-            cassette.entries = {key: each for key, each in cassette.entries.items() if key in used}
         _replace(path, b"".join(to_json(each) + b"\n" for each in lines_of(cassette)))
     return sum(len(each.recorded) for each in tapes)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from pytest_dialeval.errors import (
     SuiteError,
     TranscriptError,
 )
+from pytest_dialeval.plugin.choice import MODEL
 from pytest_dialeval.records.suite import Problem
 
 if TYPE_CHECKING:
@@ -24,10 +25,7 @@ if TYPE_CHECKING:
     from pytest_dialeval.records.suite import Suite
 
 
-_CAST: tuple[Role, ...] = ("user", "judge")
-_IDLE: Mapping[Role, str] = {
-    "agent": "an agent's model stands in its `use`, or in --dialeval-agent NAME=SPEC"
-}
+_NOBODY: tuple[Role, ...] = ("comparer", "attacker", "improver")  # asked by nobody yet
 
 
 def cast_of(engine: Engine, suite: Suite) -> dict[Role, ModelSpec]:
@@ -38,13 +36,17 @@ def cast_of(engine: Engine, suite: Suite) -> dict[Role, ModelSpec]:
         found = engine.settings.models(suite.models)
     except ModelProblem as error:
         raise SuiteError([Problem(engine.relative(Path(suite.path)), 1, str(error))]) from None
-    cast = {role: each.spec for role, each in found.items() if each.spec is not None}
-    for role in cast:
-        note = _IDLE.get(role, "" if role in _CAST else "nobody asks it yet")
-        text = f"the model of {role!r} plays nothing: {note}"
-        if note and text not in engine.notes:
-            engine.notes.append(text)
-    return cast
+    return {role: each.spec for role, each in found.items() if each.spec is not None}
+
+
+def idle(source: LoadedSource) -> Iterator[str]:
+    """What to note of models that are named and play nothing."""
+    for role in source.models:
+        if role in _NOBODY:
+            yield f"the model of {role!r} plays nothing: nobody asks it yet"
+        elif role == "agent" and MODEL not in source.agents and not source.recorded:
+            why = "the agents are declared or brought, and their `use` names their models"
+            yield f"the model of 'agent' plays nothing: {why}"
 
 
 def named(spec: ModelSpec) -> str:
@@ -81,11 +83,7 @@ def asked(source: LoadedSource) -> list[ModelSpec]:
     """All models that may be called for a source."""
     talking = () if source.recorded else source.agents
     agents = (agent_model(source, each) for each in talking)
-    found = [*source.playing.values(), *(each for each in agents if each is not None)]
-    by_body = source.body is not None and source.offers.judge is None and not source.no_judge
-    if by_body and "judge" in source.models:  # its body may ask the judge
-        found.append(source.models["judge"])
-    return found
+    return [*source.playing.values(), *(each for each in agents if each is not None)]
 
 
 def mode_of(engine: Engine, suite: Path) -> Mode:

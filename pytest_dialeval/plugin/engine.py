@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 
 from pytest_dialeval.errors import RunError
-from pytest_dialeval.plugin.casting import cast_of, unaffordable, unreadable
+from pytest_dialeval.plugin.casting import cast_of, idle, unaffordable, unreadable
 from pytest_dialeval.plugin.choice import Wanted, choose_agents
 from pytest_dialeval.plugin.collection import CELL
 from pytest_dialeval.plugin.fixture_agent import fixture_anchor
@@ -135,6 +135,7 @@ class Engine:
     def keep(self, source: LoadedSource) -> LoadedSource:
         """Take in a source."""
         self.sources[source.name] = source
+        self.notes += [each for each in idle(source) if each not in self.notes]
         return source
 
     def limits(self, suite: Suite) -> Limits:

@@ -241,7 +241,7 @@ def test_an_unknown_variable_is_noted(shop: Shop, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("role", "why"),
     [
-        ("agent", "an agent's model stands in its `use`, or in --dialeval-agent NAME=SPEC"),
+        ("agent", "the agents are declared or brought, and their `use` names their models"),
         ("comparer", "nobody asks it yet"),
     ],
 )
