@@ -12,7 +12,7 @@ import pytest
 
 from pytest_dialeval.errors import RunError
 from pytest_dialeval.plugin.casting import cast_of, idle, unaffordable, unreadable
-from pytest_dialeval.plugin.choice import Wanted, choose_agents
+from pytest_dialeval.plugin.choice import Chosen, Wanted, choose_agents
 from pytest_dialeval.plugin.collection import CELL
 from pytest_dialeval.plugin.fixture_agent import fixture_anchor
 from pytest_dialeval.plugin.offers import Offers, reaching
@@ -114,14 +114,7 @@ class Engine:
         if suite.transcripts:
             return self.keep(from_transcripts(self, name, suite, offers))
         anchor = fixture_anchor(node)
-        chosen = choose_agents(
-            suite,
-            self.wanted,
-            offers.agents,
-            has_fixture=anchor is not None,
-            rootdir=str(self.config.invocation_params.dir),
-            model=cast_of(self, suite).get("agent"),
-        )
+        chosen = self.choose(suite, self.wanted, offers, anchor)
         if not chosen.declared:
             raise pytest.Collector.CollectError(
                 f"{name}:1: no agent to talk to; declare `agents:`, write a `dialeval_agent` "
@@ -131,6 +124,17 @@ class Engine:
         if not chosen.specs:
             self._passed_over[name] = chosen.declared
         return self.keep(from_personas(self, name, suite, chosen, offers, anchor=anchor or ""))
+
+    def choose(self, suite: Suite, wanted: Wanted, offers: Offers, anchor: str | None) -> Chosen:
+        """The agents that a suite meets; `anchor` names the fixture that may bring one."""
+        return choose_agents(
+            suite,
+            wanted,
+            offers.agents,
+            has_fixture=anchor is not None,
+            rootdir=str(self.config.invocation_params.dir),
+            model=cast_of(self, suite).get("agent"),
+        )
 
     def keep(self, source: LoadedSource) -> LoadedSource:
         """Take in a source."""
