@@ -40,6 +40,10 @@ _MACHINE = re.compile(
     r"|\bi(?:'m| am) (?:just )?an? (?:ai|artificial intelligence|(?:large )?language model)\b"
     r"|作为(?:一个|一名)?(?:ai|人工智能|语言模型)|我(?:只)?是(?:一个|一名)?(?:ai|人工智能|语言模型)"
 )
+_PART = re.compile(
+    r"\b(?:customer|user|caller), not (?:an?|the|your) (?:agent|assistant|operator)\b"
+    r"|不是(?:客服|助手|助理),?(?:我)?(?:只|而)?是(?:一个|一名)?(?:客户|顾客|用户)"
+)
 # A recorded line has the cassette's own word where the mark's stood.
 _FORM = re.compile(rf'<<<|{re.escape(NONCE)}|"(?:say|done|note)"\s*:')
 
@@ -104,6 +108,7 @@ def _check_role(line: str, expected: Expected) -> None:
     for pattern, why in (
         (_SERVES, "it offered help as the agent does: you are the customer"),
         (_MACHINE, "it called you a machine: you are the customer"),
+        (_PART, "it spoke of the part that you play: speak as the customer"),
     ):
         found = pattern.search(text)
         if found and found[0] not in told:

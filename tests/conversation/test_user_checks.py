@@ -129,6 +129,8 @@ def test_a_description_is_lived_and_not_read_out() -> None:
         "很高兴为您服务。",
         "I'm an AI, so I have no order.",
         "As a large language model, I can't.",
+        "I can't help with that. I'm just a customer, not an agent.",
+        "我不是客服，我只是顾客。",
         "作为一名AI，我没有订单。",
     ],
 )

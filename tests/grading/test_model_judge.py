@@ -191,7 +191,7 @@ def test_levels_score_and_pass_from_min(word: str, least: float, status: str, sc
     assert (verdict.status, verdict.score) == (status, score)
     (call,) = chat.calls
     found = blocks(message(call), call.nonce)
-    assert ('level "fair" of r, for example', "Yes.") in found
+    assert ('level "fair", for example', "Yes.") in found
     words = call.schema["properties"]["verdict"]["enum"]
     assert words == ["rude", "fair", "kind", "cannot_tell"]
 
