@@ -33,6 +33,7 @@ _SPEAKER = re.compile(
 _SERVES = re.compile(
     r"\b(?:how|what) (?:can|may) i (?:help|assist|do for) you\b"
     r"|\banything else (?:that )?i can (?:help|assist|do for you)\b"
+    r"|\bi(?:'m| am) sorry,? (?:but )?i (?:can't|cannot) (?:help|assist)(?: you)? with\b"
     r"|有什么(?:可以|能)(?:够)?(?:帮|为)(?:到)?[您你]|(?:很|非常)高兴(?:能)?为[您你]服务"
 )
 _MACHINE = re.compile(

@@ -131,6 +131,7 @@ def test_a_description_is_lived_and_not_read_out() -> None:
         "As a large language model, I can't.",
         "I can't help with that. I'm just a customer, not an agent.",
         "我不是客服，我只是顾客。",
+        "I'm sorry, but I can't help with that.",
         "作为一名AI，我没有订单。",
     ],
 )

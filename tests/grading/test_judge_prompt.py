@@ -63,7 +63,7 @@ def test_the_transcript_comes_first_so_that_calls_about_a_trial_begin_alike() ->
 
 def test_a_trigger_is_said_and_bounds_what_may_be_cited() -> None:
     prompt = judge_prompt([replace(QUESTION, after=2)])
-    assert "criterion, counts after turn 2" in titles(prompt)
+    assert "criterion, counts from turn 3 on" in titles(prompt)
     assert ids(prompt) == [2, 3, 4, 5]  # the agent's turn 1 is too early; the user's is context
 
 
@@ -102,7 +102,7 @@ def test_a_batch_asks_each_by_its_id() -> None:
     prompt = judge_prompt([QUESTION, OTHER])
     assert titles(prompt)[-3:] == [
         "criterion flow.explain",
-        "criterion tone, counts after turn 2",
+        "criterion tone, counts from turn 3 on",
         "end of the question",
     ]
     entries = prompt.schema["properties"]["verdicts"]["items"]
