@@ -35,6 +35,7 @@ _SERVES = re.compile(
     r"|\banything else (?:that )?i can (?:help|assist|do for you)\b"
     r"|\bi(?:'m| am) sorry,? (?:but )?i (?:can't|cannot) (?:help|assist)(?: you)? with\b"
     r"|有什么(?:可以|能)(?:够)?(?:帮|为)(?:到)?[您你]|(?:很|非常)高兴(?:能)?为[您你]服务"
+    r"|更好地?(?:为[您你]服务|服务[您你])"
 )
 _MACHINE = re.compile(
     r"\bas an? (?:ai|artificial intelligence|(?:large )?language model)\b"
@@ -63,7 +64,7 @@ class Expected:
 
 def check_line(line: str, expected: Expected) -> None:
     """UnusableLine says why the line cannot be sent."""
-    if not normal(line).text.strip():
+    if not normal(line).text.strip(" .…。"):  # the form has "..." where words go
         raise UnusableLine("empty", "there were no words in `say`")
     _check_length(line, expected.state)
     _check_secrets(line, expected)
