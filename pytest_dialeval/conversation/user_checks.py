@@ -33,12 +33,18 @@ _SPEAKER = re.compile(
 _SERVES = re.compile(
     r"\b(?:how|what) (?:can|may) i (?:help|assist|do for) you\b"
     r"|\banything else (?:that )?i can (?:help|assist|do for you)\b"
+    r"|\bi(?:'m| am) sorry,? (?:but )?i (?:can't|cannot) (?:help|assist)(?: you)? with\b"
     r"|有什么(?:可以|能)(?:够)?(?:帮|为)(?:到)?[您你]|(?:很|非常)高兴(?:能)?为[您你]服务"
+    r"|更好地?(?:为[您你]服务|服务[您你])"
 )
 _MACHINE = re.compile(
     r"\bas an? (?:ai|artificial intelligence|(?:large )?language model)\b"
     r"|\bi(?:'m| am) (?:just )?an? (?:ai|artificial intelligence|(?:large )?language model)\b"
     r"|作为(?:一个|一名)?(?:ai|人工智能|语言模型)|我(?:只)?是(?:一个|一名)?(?:ai|人工智能|语言模型)"
+)
+_PART = re.compile(
+    r"\b(?:customer|user|caller), not (?:an?|the|your) (?:agent|assistant|operator)\b"
+    r"|不是(?:客服|助手|助理),?(?:我)?(?:只|而)?是(?:一个|一名)?(?:客户|顾客|用户)"
 )
 # A recorded line has the cassette's own word where the mark's stood.
 _FORM = re.compile(rf'<<<|{re.escape(NONCE)}|"(?:say|done|note)"\s*:')
@@ -58,7 +64,7 @@ class Expected:
 
 def check_line(line: str, expected: Expected) -> None:
     """UnusableLine says why the line cannot be sent."""
-    if not normal(line).text.strip():
+    if not normal(line).text.strip(" .…。"):  # the form has "..." where words go
         raise UnusableLine("empty", "there were no words in `say`")
     _check_length(line, expected.state)
     _check_secrets(line, expected)
@@ -104,6 +110,7 @@ def _check_role(line: str, expected: Expected) -> None:
     for pattern, why in (
         (_SERVES, "it offered help as the agent does: you are the customer"),
         (_MACHINE, "it called you a machine: you are the customer"),
+        (_PART, "it spoke of the part that you play: speak as the customer"),
     ):
         found = pattern.search(text)
         if found and found[0] not in told:

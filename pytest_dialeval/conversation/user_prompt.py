@@ -126,8 +126,9 @@ def _step(scene: Scene, mark: str) -> str:
         done = "true if the customer has what it wanted or gives up, and this is its last line"
         done += "; else false"
     parts.append(
-        f"{mark} end of the step. Reply with one JSON object and nothing else:\n"
-        f'{{"say": "the line", "done": {done}, "note": "why, in a few words; nobody hears it"}}'
+        f"{mark} end of the step. Reply with one JSON object and nothing else; its note says in "
+        # Words in the place of values would be copied by small models.
+        f'a few words why, for yourself:\n{{"say": "...", "done": {done}, "note": "..."}}'
     )
     return "\n".join(parts)
 

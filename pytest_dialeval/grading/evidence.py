@@ -10,6 +10,8 @@ from pytest_dialeval.records.verdict import Evidence
 
 PARTS: tuple[Part, ...] = ("text", "tool_calls", "tool_results", "artifacts")
 
+_AROUND = "\"' .。,;!?"
+
 
 def find_quote(turn: Turn, quote: str) -> Evidence | None:
     """The words of the turn that the quote means, verbatim; None where they are not there.
@@ -22,8 +24,8 @@ def find_quote(turn: Turn, quote: str) -> Evidence | None:
     if not any(map(str.isalnum, wanted)):
         return None
     for part in PARTS:
-        # Judges put quotation marks of their own round a quote; they are no part of it.
-        for needle in dict.fromkeys((wanted, wanted.strip("\"' "))):
+        # Judges put quotation marks of their own round a quote, and end it as they end a sentence.
+        for needle in dict.fromkeys((wanted, wanted.strip("\"' "), wanted.strip(_AROUND))):
             if found := _find(turn, part, needle):
                 return found
     return None

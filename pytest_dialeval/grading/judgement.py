@@ -160,7 +160,8 @@ def _checked(question: JudgeQuestion, cited: object) -> Evidence:
     if turn is None or isinstance(number, bool):
         raise UnusableReply(f"there is no turn {number!r}; turns are 1 to {len(question.turns)}")
     if turn.speaker == "agent" and number <= (question.after or 0):
-        raise UnusableReply(f"turn {number} is too early: only turns after {question.after} count")
+        first = (question.after or 0) + 1
+        raise UnusableReply(f"turn {number} is too early: only turns from {first} on count")
     evidence = find_quote(turn, quote)
     if evidence is None:
         where = _where(question, quote)

@@ -281,6 +281,7 @@ def _late(course: Course, deadline: float) -> ProviderFault:
     elif course.waiting:
         limiter = course.line.turnstile.limiter
         text += f"; it waited for its turn: {limiter.in_flight} of {limiter.limit} calls in flight"
+    text += "; limits.turn_timeout gives a slow model more"
     return ProviderFault(_redacted(text, course.line.address), tries=tries)
 
 

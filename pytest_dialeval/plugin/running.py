@@ -183,10 +183,13 @@ class Running:
             return NoJudge()
         if source.offers.judge is not None or "judge" not in source.models:
             return source.offers.judge
-        from pytest_dialeval.grading.model_judge import ModelJudge
+        from pytest_dialeval.grading.model_judge import DEADLINE, ModelJudge
 
-        chat, spec = self.calls.chat(source), source.models["judge"]
-        return ModelJudge(chat, spec, max_context_chars=source.limits.max_context_chars)
+        chat, spec, limits = self.calls.chat(source), source.models["judge"], source.limits
+        # Whoever gives a slow model more for a turn has it judge as slowly.
+        deadline = max(DEADLINE, limits.turn_timeout)
+        most = limits.max_context_chars
+        return ModelJudge(chat, spec, deadline=deadline, max_context_chars=most)
 
     def criteria(self, source: LoadedSource) -> Criteria | None:
         """What bodies of a decorated function ask; None where no judge would answer."""

@@ -46,7 +46,7 @@ def test_an_honest_line() -> None:
     assert reason("Where is my parcel?", expected("Where's the parcel?")) is None
 
 
-@pytest.mark.parametrize("line", ["", " ", "\u200b\u2060", "\n\t", "\ufeff"])
+@pytest.mark.parametrize("line", ["", " ", "\u200b\u2060", "\n\t", "\ufeff", "...", "……"])
 def test_lines_without_words(line: str) -> None:
     assert reason(line, expected()) == "empty"
 
@@ -127,8 +127,12 @@ def test_a_description_is_lived_and_not_read_out() -> None:
         "Is there anything else I can help you with?",
         "您好，请问有什么可以帮您？",
         "很高兴为您服务。",
+        "我需要知道您的信息，以便更好地服务您。",
         "I'm an AI, so I have no order.",
         "As a large language model, I can't.",
+        "I can't help with that. I'm just a customer, not an agent.",
+        "我不是客服，我只是顾客。",
+        "I'm sorry, but I can't help with that.",
         "作为一名AI，我没有订单。",
     ],
 )

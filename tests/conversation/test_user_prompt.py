@@ -73,7 +73,8 @@ def test_the_step_that_is_due_stands_in_the_last_message_alone() -> None:
         "the agent",
         "the step that is due",
         "examples of lines for this step",
-        "end of the step. Reply with one JSON object and nothing else:",
+        "end of the step. Reply with one JSON object and nothing else; "
+        "its note says in a few words why, for yourself:",
     ]
     assert found[1][1] == "ask about the fee"
     assert found[2][1] == "- How much is it?\n- What's the price?"

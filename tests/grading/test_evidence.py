@@ -26,6 +26,8 @@ SAID = Turn(
         ('"a fee of"', "a fee of", 27),
         ('" a fee of "', "a fee of", 27),
         ("  \u2018a fee of\u2019 ", "a fee of", 27),
+        ("a fee of.", "a fee of", 27),
+        ("a 12-month plan\u3002", "a 12\u2011month plan", 5),
         ('fee of "thirty"', "fee of \u201cthirty\u201d", 29),
         ("\uff46\uff45\uff45 of", "fee of", 29),
     ],

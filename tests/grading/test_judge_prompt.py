@@ -43,27 +43,27 @@ def test_the_criterion_and_the_transcript_and_nothing_else() -> None:
     assert prompt.messages[0] == {"role": "system", "content": SYSTEM}
     assert titles(prompt)[-3:] == [
         "end of transcript",
-        "criterion flow.explain",
+        "criterion",
         "end of the question",
     ]
-    assert ("criterion flow.explain", "the agent names the price") in blocks(
+    assert ("criterion", "the agent names the price") in blocks(
         text(prompt), prompt.nonce
     )
     assert text(prompt).startswith(f"The mark is <<<{prompt.nonce}\n")
-    for hidden in ("SECRET-POLICY", "Ann", "VAR", "support"):
+    for hidden in ("SECRET-POLICY", "Ann", "VAR", "support", "flow.explain"):
         assert hidden not in text(prompt)
 
 
 def test_the_transcript_comes_first_so_that_calls_about_a_trial_begin_alike() -> None:
     one, other = text(judge_prompt([QUESTION])), text(judge_prompt([OTHER]))
-    begin = one[: one.index("criterion ")]
+    begin = one[: one.index("criterion\n")]
     assert begin.endswith(f"end of transcript\n<<<{judge_prompt([QUESTION]).nonce} ")
     assert other.startswith(begin)
 
 
 def test_a_trigger_is_said_and_bounds_what_may_be_cited() -> None:
     prompt = judge_prompt([replace(QUESTION, after=2)])
-    assert "criterion flow.explain, counts after turn 2" in titles(prompt)
+    assert "criterion, counts from turn 3 on" in titles(prompt)
     assert ids(prompt) == [2, 3, 4, 5]  # the agent's turn 1 is too early; the user's is context
 
 
@@ -82,18 +82,19 @@ def test_the_form_is_told_in_words_too() -> None:
         '"evidence": [{"turn_id": number of the quoted turn, "quote": "..."}], '
         '"absence": true where "evidence" is empty because it never happened, else false}'
     )
+    needed = '\nUnless it never happened, "evidence" holds words of the agent.'
     assert text(judge_prompt([QUESTION])).endswith(
         "\nReply with one JSON object and nothing else:\n"
-        f'{{"reasoning": "...", "verdict": "met" or "not_met" or "cannot_tell", {citation}'
+        f'{{"reasoning": "...", "verdict": "met" or "not_met" or "cannot_tell", {citation}{needed}'
     )
     levels = [{"name": each, "score": 0.5, "example": "x"} for each in ("坏", "good")]
     graded = replace(OTHER, params={"levels": levels})
     assert text(judge_prompt([graded])).endswith(
-        f'{{"reasoning": "...", "verdict": "坏" or "good" or "cannot_tell", {citation}'
+        f'{{"reasoning": "...", "verdict": "坏" or "good" or "cannot_tell", {citation}{needed}'
     )
     assert text(judge_prompt([QUESTION, OTHER])).endswith(
         '\n{"verdicts": [{"rubric": "...", "reasoning": "...", '
-        f'"verdict": "met" or "not_met" or "cannot_tell", {citation}]}}'
+        f'"verdict": "met" or "not_met" or "cannot_tell", {citation}]}}{needed}'
     )
 
 
@@ -101,7 +102,7 @@ def test_a_batch_asks_each_by_its_id() -> None:
     prompt = judge_prompt([QUESTION, OTHER])
     assert titles(prompt)[-3:] == [
         "criterion flow.explain",
-        "criterion tone, counts after turn 2",
+        "criterion tone, counts from turn 3 on",
         "end of the question",
     ]
     entries = prompt.schema["properties"]["verdicts"]["items"]

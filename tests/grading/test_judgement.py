@@ -187,7 +187,7 @@ AFTER = JudgeQuestion("flow.explain", "it is free", "completion", TASK, TURNS, a
 
 def test_what_the_agent_said_before_the_trigger_does_not_count() -> None:
     verdict, judge = ask(met((1, "this is support")), met((3, "free of charge")), question=AFTER)
-    assert judge.questions[1].refused == "turn 1 is too early: only turns after 2 count"
+    assert judge.questions[1].refused == "turn 1 is too early: only turns from 3 on count"
     assert verdict.status == "passed"
 
 

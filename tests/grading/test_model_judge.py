@@ -191,7 +191,7 @@ def test_levels_score_and_pass_from_min(word: str, least: float, status: str, sc
     assert (verdict.status, verdict.score) == (status, score)
     (call,) = chat.calls
     found = blocks(message(call), call.nonce)
-    assert ('level "fair" of r, for example', "Yes.") in found
+    assert ('level "fair", for example', "Yes.") in found
     words = call.schema["properties"]["verdict"]["enum"]
     assert words == ["rude", "fair", "kind", "cannot_tell"]
 
@@ -303,7 +303,7 @@ def test_a_batch_is_one_call_a_trial() -> None:
     (call,) = chat.calls
     assert call.purpose == "batch, vote 1"
     titles = [title for title, _ in blocks(message(call), call.nonce) if "criterion" in title]
-    assert titles == ["criterion a", "criterion b", "criterion c, counts after turn 3"]
+    assert titles == ["criterion a", "criterion b", "criterion c, counts from turn 4 on"]
     assert (
         binding_of(found["a"].details).prompt
         != binding_of(ask(written("met", FREE))[0].details).prompt

@@ -98,6 +98,6 @@ def test_a_recorder_without_a_model_is_the_harness_s_fault(tmp_path: Path) -> No
 def test_the_calls_of_a_trial_begin_alike(tmp_path: Path) -> None:
     chat = Chat(by=model)
     verdicts(chat, TALK, ALL)
-    starts = {message(each)[: message(each).index(" criterion ")] for each in chat.calls}
+    starts = {message(each)[: message(each).index(" criterion")] for each in chat.calls}
     assert len(starts) == 1
     assert len(chat.calls) == 7  # a batch, b alone, three votes, again twice

@@ -423,6 +423,7 @@ def test_a_call_that_hangs_ends_at_its_deadline() -> None:
     fault, requests = fault_of(hang([event(chunk({"content": "half"}))]), deadline=0.3)
     assert 0.2 < time.perf_counter() - began < 3
     assert (requests, fault.status, fault.transient) == (1, None, True)
+    assert "limits.turn_timeout gives a slow model more" in str(fault)
     assert "within 0.3 s" in str(fault)
 
 
