@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dialeval.errors import AgentFault, ProviderFault
 from pytest_dialeval.models.retry import Patience, retry_after_of
+from pytest_dialeval.models.watch import LoopWatch, Watch
 
 if TYPE_CHECKING:
     import aiohttp
@@ -54,9 +55,11 @@ class Web:
         *,
         environment: Mapping[str, str] | None = None,
         patience: Patience | None = None,
+        watch: Watch | None = None,
     ) -> None:
         self.environment = os.environ if environment is None else environment
         self.patience = patience or Patience()
+        self.watch = watch or LoopWatch()
         # A key that was refused once is not shown again.
         self.refused: dict[tuple[str, ...], ProviderFault] = {}
         self._proxies: dict[str, str | None] = {}
