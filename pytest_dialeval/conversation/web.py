@@ -76,7 +76,7 @@ class Web:
         try:
             async with self._opened().post(
                 request.url,
-                data=request.body,
+                data=http.posted(request.body),
                 headers=request.headers,
                 proxy=self._proxy(request.url),
                 allow_redirects=False,  # headers hold keys, which must not travel
