@@ -20,6 +20,7 @@ from pytest_dialeval.models.turnstile import Turnstile
 from pytest_dialeval.models.watch import LoopWatch, Watch
 from pytest_dialeval.models.wire import Unreadable
 from pytest_dialeval.records.model import ChatAnswer, ChatCall, ModelSpec, Role
+from pytest_dialeval.traces.redaction import Redaction
 
 if TYPE_CHECKING:
     import aiohttp
@@ -290,4 +291,4 @@ def _redacted(text: str, address: Address | None) -> str:
     """Endpoints repeat the key that they refuse."""
     if address is None or not address.key:
         return text
-    return text.replace(address.key, f"[redacted {address.key_env}]")
+    return Redaction({address.key_env: address.key}).text(text)

@@ -366,6 +366,7 @@ class Running:
                 deadline=source.limits.timeout,
                 clock=self.pool.clock,
                 rules=self.rules,
+                redaction=self.redaction,
                 users_matchers=not source.offers.matchers.keys() <= builtin_matchers().keys(),
             )
         return found
