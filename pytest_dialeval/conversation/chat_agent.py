@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import re
 from collections.abc import Callable, Mapping
@@ -17,6 +16,7 @@ from pytest_dialeval.conversation.tool import Tool
 from pytest_dialeval.conversation.toolbox import Toolbox, arguments_of
 from pytest_dialeval.errors import AgentFault, DialevalError, HarnessFault, ProviderFault
 from pytest_dialeval.models.chat import Chat
+from pytest_dialeval.models.watch import LoopWatch, Watch
 from pytest_dialeval.records.model import ChatAnswer, ChatCall, ModelSpec
 from pytest_dialeval.records.transcript import ToolCall, Turn, Usage
 
@@ -44,14 +44,16 @@ class Role:
         return f"{self.spec.endpoint}:{self.spec.model}"
 
 
-def chat_agents(role: Role, chat: Chat | None, name: str) -> Callable[[], ChatAgent]:
+def chat_agents(
+    role: Role, chat: Chat | None, name: str, watch: Watch | None = None
+) -> Callable[[], ChatAgent]:
     """What makes the agents; without a chat it can be checked, and no agent be made."""
     crew = Crew(name)
 
     def make() -> ChatAgent:
         if chat is None:
             raise HarnessFault(f"{role.name}: no model is connected here")
-        return ChatAgent(role, chat, Toolbox(role.tools, crew))
+        return ChatAgent(role, chat, Toolbox(role.tools, crew), watch or LoopWatch())
 
     return make
 
@@ -61,7 +63,7 @@ class _Turn:
     """What has come of a turn so far."""
 
     number: int
-    ends: float  # by the loop's clock
+    ends: float  # by its watch
     texts: list[str] = field(default_factory=list)
     calls: list[ToolCall] = field(default_factory=list)
     usages: list[Usage] = field(default_factory=list)
@@ -84,10 +86,11 @@ class _Turn:
 class ChatAgent:
     """One conversation; what the model was told and said before is kept as it was."""
 
-    def __init__(self, role: Role, chat: Chat, tools: Toolbox) -> None:
+    def __init__(self, role: Role, chat: Chat, tools: Toolbox, watch: Watch) -> None:
         self._role = role
         self._chat = chat
         self._tools = tools
+        self._watch = watch
         self._messages: list[Mapping[str, object]] = []
         self._timeout = 0.0
 
@@ -100,7 +103,7 @@ class ChatAgent:
 
     async def reply(self, turns: tuple[Turn, ...]) -> Reply:
         """The model's words, after as many calls of tools as it wants, within bounds."""
-        ends = asyncio.get_running_loop().time() + self._timeout
+        ends = self._watch.now + self._timeout
         turn = _Turn(len(turns) + 1, ends - min(_MOMENT, _SHARE * self._timeout))
         if turns:
             self._messages.append({"role": "user", "content": turns[-1].text})
@@ -138,7 +141,7 @@ class ChatAgent:
             purpose=f"turn {turn.number}" + (f", step {step}" if step > 1 else ""),
             tools=self._tools.definitions,
         )
-        left = max(0.0, turn.ends - asyncio.get_running_loop().time())
+        left = max(0.0, turn.ends - self._watch.now)
         try:
             return await self._chat.chat(call, deadline=left)
         except DialevalError:

@@ -37,9 +37,9 @@ class HttpTurn:
 
     async def answer(self, name: tuple[str, int], seconds: float) -> bytes:
         """The body of a good answer; `name` is that of conversation and turn."""
-        ends = asyncio.get_running_loop().time() + seconds
+        ends = self._web.watch.now + seconds
         while True:
-            left = ends - asyncio.get_running_loop().time()
+            left = ends - self._web.watch.now
             try:
                 return await self._try(left)
             except Failed as failure:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pytest_dialeval.conversation.fault import message_of, place_of
 from pytest_dialeval.conversation.fidelity import ASKED_AGAIN, LINES, TEMPLATE
@@ -35,6 +34,7 @@ from pytest_dialeval.errors import (
 )
 from pytest_dialeval.matching.matcher import Matcher
 from pytest_dialeval.models.chat import Chat
+from pytest_dialeval.models.watch import LoopWatch, Watch
 from pytest_dialeval.planning.draw import Draw
 from pytest_dialeval.records.model import ChatAnswer, ChatCall, ModelSpec
 from pytest_dialeval.records.task import Persona, State, Task
@@ -53,12 +53,13 @@ def model_simulator(
     trial: int,
     max_context_chars: int | None,
     deadline: float,
+    watch: Watch | None = None,
 ) -> Simulator:
     """Who plays the personas of one trial: the script steers, the model words.
 
     `deadline` is in seconds for one line, asking again included.
     """
-    asking = Asking(chat, spec, case, trial, max_context_chars, deadline)
+    asking = Asking(chat, spec, case, trial, max_context_chars, deadline, watch or LoopWatch())
 
     def simulator(
         task: Task, persona: Persona, draw: Draw, matchers: Mapping[str, Matcher]
@@ -79,6 +80,7 @@ class Asking:
     trial: int
     max_context_chars: int | None
     deadline: float
+    watch: Watch = field(default_factory=LoopWatch)
 
 
 class ModelWording:
@@ -125,7 +127,7 @@ class ModelWording:
 
         Whatever the chat raises for want of an answer is raised here: it is not the user's fault.
         """
-        ends = asyncio.get_running_loop().time() + self._asking.deadline
+        ends = self._asking.watch.now + self._asking.deadline
         refused: list[UnusableLine] = []
         while len(refused) < 2:
             try:
@@ -193,9 +195,9 @@ class ModelWording:
             schema=SCHEMA,
             nonce=scene.nonce,
         )
-        left = max(0.0, ends - asyncio.get_running_loop().time())
+        left = max(0.0, ends - self._asking.watch.now)
         try:
-            async with asyncio.timeout(left + GRACE):
+            async with self._asking.watch.timeout(left + GRACE):
                 return await self._asking.chat.chat(call, deadline=left)
         except (ProviderFault, BudgetSpent, NotMeasured, HarnessFault, RunError):
             raise

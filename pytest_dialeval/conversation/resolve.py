@@ -24,6 +24,7 @@ from pytest_dialeval.errors import DialevalError, HarnessFault, ModelProblem
 from pytest_dialeval.matching.matcher import Matcher
 from pytest_dialeval.models.chat import Chat
 from pytest_dialeval.models.specs import parse_spec
+from pytest_dialeval.models.watch import Watch
 from pytest_dialeval.records.model import ENDPOINT_NAMES, ModelSpec
 from pytest_dialeval.records.suite import AgentSpec
 from pytest_dialeval.records.wording import closest, meaning
@@ -50,6 +51,7 @@ def agent_factory(
     objects: Mapping[str, object] | None = None,
     chat: Chat | None = None,
     web: Web | None = None,
+    watch: Watch | None = None,
 ) -> AgentFactory:
     """What makes the agents; HarnessFault says why there can be none, in one message.
 
@@ -57,7 +59,7 @@ def agent_factory(
     model plays talk through `chat`, those behind an address through `web`; without them such an
     agent can be checked, and a conversation with it is a harness_error.
     """
-    declared = _Declared(spec, rootdir, matchers, objects or {}, chat, web)
+    declared = _Declared(spec, rootdir, matchers, objects or {}, chat, web, watch)
     try:
         return declared.factory()
     except DialevalError as error:
@@ -92,6 +94,7 @@ class _Declared:
         objects: Mapping[str, object],
         chat: Chat | None,
         web: Web | None,
+        watch: Watch | None,
     ) -> None:
         self._spec = spec
         self._rootdir = rootdir
@@ -100,6 +103,7 @@ class _Declared:
         self._objects = objects
         self._chat = chat
         self._web = web
+        self._watch = watch
 
     def factory(self) -> AgentFactory:
         """What makes the agents: an object brought by its name, else the kind that `use` names."""
@@ -149,7 +153,7 @@ class _Declared:
         options = self._spec.options
         prompt = cast("str | None", options.get("prompt"))
         role = Role(model, self._tools(), "prompt" in options, prompt)
-        return self._limited(chat_agents(role, self._chat, self._spec.name))
+        return self._limited(chat_agents(role, self._chat, self._spec.name, self._watch))
 
     def _tools(self) -> dict[str, Tool]:
         tools: dict[str, Tool] = {}

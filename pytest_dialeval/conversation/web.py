@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dialeval.errors import AgentFault, ProviderFault
 from pytest_dialeval.models.retry import Patience, retry_after_of
+from pytest_dialeval.models.watch import LoopWatch, Watch
 
 if TYPE_CHECKING:
     import aiohttp
@@ -54,9 +55,11 @@ class Web:
         *,
         environment: Mapping[str, str] | None = None,
         patience: Patience | None = None,
+        watch: Watch | None = None,
     ) -> None:
         self.environment = os.environ if environment is None else environment
         self.patience = patience or Patience()
+        self.watch = watch or LoopWatch()
         # A key that was refused once is not shown again.
         self.refused: dict[tuple[str, ...], ProviderFault] = {}
         self._proxies: dict[str, str | None] = {}
@@ -73,7 +76,7 @@ class Web:
         try:
             async with self._opened().post(
                 request.url,
-                data=request.body,
+                data=http.posted(request.body),
                 headers=request.headers,
                 proxy=self._proxy(request.url),
                 allow_redirects=False,  # headers hold keys, which must not travel

@@ -11,6 +11,7 @@ from typing import Any
 
 from pytest_dialeval.errors import BudgetProblem, BudgetSpent
 from pytest_dialeval.models.choices import instead
+from pytest_dialeval.models.watch import LoopWatch, Watch
 from pytest_dialeval.records.model import Role
 
 _NANO = 1_000_000_000  # money is counted in whole billionths, so that the books come out even
@@ -121,11 +122,16 @@ class Budget:
     """The books of one event loop. Once a call was refused, so are all later ones of its kind."""
 
     def __init__(
-        self, limits: BudgetLimits, *, clock: Callable[[], float] = time.monotonic
+        self,
+        limits: BudgetLimits,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        watch: Watch | None = None,
     ) -> None:
         """Minutes are counted from here."""
         self.limits = limits
         self._clock = clock
+        self._watch = watch or LoopWatch()
         self._began = clock()
         self._ends = _ends(limits)
         self._ends_of_others = {
@@ -187,7 +193,7 @@ class Budget:
 
     async def _turn(self, judge: bool, estimate: Amount, deadline: float) -> None:
         try:
-            async with asyncio.timeout(deadline):
+            async with self._watch.timeout(deadline):
                 while self._must_wait(judge, estimate):
                     await self._settled.wait()
         except TimeoutError:

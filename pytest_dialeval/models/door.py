@@ -17,8 +17,10 @@ from pytest_dialeval.models.refusal import refused_parameter, remedy
 from pytest_dialeval.models.retry import Patience, may_pass
 from pytest_dialeval.models.transport import Failed, Transport
 from pytest_dialeval.models.turnstile import Turnstile
+from pytest_dialeval.models.watch import LoopWatch, Watch
 from pytest_dialeval.models.wire import Unreadable
 from pytest_dialeval.records.model import ChatAnswer, ChatCall, ModelSpec, Role
+from pytest_dialeval.traces.redaction import Redaction
 
 if TYPE_CHECKING:
     import aiohttp
@@ -69,11 +71,13 @@ class Door:
         load_object: LoadObject | None = None,
         patience: Patience | None = None,
         clock: Clock | None = None,
+        watch: Watch | None = None,
     ) -> None:
         self._environment = os.environ if environment is None else environment
         self._load_object = load_object
         self._patience = patience or Patience()
         self._clock = clock
+        self._watch = watch or LoopWatch()
         self._shared = Shared()
         self._lines: dict[ModelSpec, Line] = {}
         self._objects: dict[ModelSpec, ObjectChat] = {}
@@ -89,9 +93,9 @@ class Door:
             if own.is_chat:
                 return await own.chat(call, deadline=deadline)
         line = self._line(call.spec)
-        course = Course(call, line, asyncio.get_running_loop().time() + deadline)
+        course = Course(call, line, self._watch.now + deadline)
         try:
-            async with asyncio.timeout_at(course.ends):
+            async with self._watch.timeout(deadline):
                 return await self._persist(course)
         except TimeoutError:
             raise _late(course, deadline) from None
@@ -165,13 +169,12 @@ class Door:
         return answer
 
     async def _send(self, course: Course, features: Features) -> ChatAnswer:
-        loop = asyncio.get_running_loop()
-        began = loop.time()
+        began = self._watch.now
         share = self._patience.share(course.ends - began)
         try:
-            async with asyncio.timeout_at(began + share):
+            async with self._watch.timeout(share):
                 answer = await course.line.transport.send(course.call, features)
-            return replace(answer, seconds=loop.time() - began, tries=course.tries)
+            return replace(answer, seconds=self._watch.now - began, tries=course.tries)
         except TimeoutError:
             raise Failed(f"no whole answer within {share:.3g} s") from None
         except Unreadable as error:
@@ -191,7 +194,7 @@ class Door:
         if not failure.transient or course.tries >= patience.tries:
             raise self._fault(course, failure)
         wait = patience.wait(course.call, course.tries, failure.retry_after)
-        left = course.ends - asyncio.get_running_loop().time()
+        left = course.ends - self._watch.now
         if wait >= left:
             raise self._fault(course, failure, f"; the next try would be in {wait:.3g} s, too late")
         return wait
@@ -289,4 +292,4 @@ def _redacted(text: str, address: Address | None) -> str:
     """Endpoints repeat the key that they refuse."""
     if address is None or not address.key:
         return text
-    return text.replace(address.key, f"[redacted {address.key_env}]")
+    return Redaction({address.key_env: address.key}).text(text)

@@ -7,6 +7,7 @@ import errno
 import resource
 from dataclasses import replace
 from http import HTTPStatus
+from io import BytesIO
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -24,6 +25,7 @@ MOST = 16 << 20  # bytes of one answer
 _CONNECT = 10.0  # seconds
 _REST = 2.0  # seconds that usage may come after the answer's end
 _END = 0.1  # seconds that the body may end after [DONE]
+_LARGE = 1 << 20  # bytes
 _SPARE = 200  # file descriptors left for everything else
 _NO_FILE = frozenset({errno.EMFILE, errno.ENFILE})
 
@@ -58,7 +60,7 @@ class HttpTransport:
         try:
             async with self._session.post(
                 self._address.url,
-                data=body,
+                data=posted(body),
                 headers=self._headers,
                 proxy=self._proxy,
                 allow_redirects=False,
@@ -160,6 +162,11 @@ def no_answer(error: Exception) -> Failed:
     text = wire.shortened(str(error)) or type(error).__name__
     stale = isinstance(error, aiohttp.ServerDisconnectedError)
     return Failed(f"the connection broke: {text}", stale=stale)
+
+
+def posted(body: bytes) -> bytes | BytesIO:
+    """A body as aiohttp likes it: it warns of large ones that are bytes."""
+    return body if len(body) < _LARGE else BytesIO(body)
 
 
 async def start_of(response: aiohttp.ClientResponse) -> bytes:

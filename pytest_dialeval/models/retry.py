@@ -83,6 +83,6 @@ def _until(text: str | None, date: str | None) -> float | None:
 def _date(text: str | None) -> datetime | None:
     try:
         found = parsedate_to_datetime(text or "")
-    except ValueError:
+        return found.astimezone()
+    except (ValueError, OverflowError):  # no date, or one that no clock shows
         return None
-    return found.astimezone()

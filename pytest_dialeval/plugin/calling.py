@@ -24,6 +24,7 @@ from pytest_dialeval.plugin.casting import cassette_of, mode_of
 from pytest_dialeval.runs.usage import write_usage
 
 if TYPE_CHECKING:
+    from pytest_dialeval.conversation.clock import LoopClock
     from pytest_dialeval.plugin.engine import Engine
     from pytest_dialeval.plugin.sources import LoadedSource
     from pytest_dialeval.records.run import Source
@@ -36,13 +37,16 @@ TAPES = "tapes"  # folder in a run: what each worker recorded
 class Calls:
     """Made with the run; opens connections only when a model is asked."""
 
-    def __init__(self, engine: Engine, directory: RunDirectory, redaction: Redaction) -> None:
+    def __init__(
+        self, engine: Engine, directory: RunDirectory, redaction: Redaction, clock: LoopClock
+    ) -> None:
         self._engine = engine
         self._directory = directory
         self._redaction = redaction
+        self._clock = clock
         self._prices = Prices(read_prices(engine.settings.tables["prices"]))
         self.usage = UsageSink()
-        self.budget = Budget(_share(engine))
+        self.budget = Budget(_share(engine), watch=clock)
         self._doors: dict[Path | None, Door] = {}
         self._recorders: dict[str, Recorder] = {}
         self._tapes: list[Tape] = []
@@ -77,7 +81,8 @@ class Calls:
         return tape
 
     def _paid(self, source: LoadedSource) -> Chat:
-        return Budgeted(self._door(source), self.budget, self.usage, self._prices)
+        clock, door = self._clock, self._door(source)
+        return Budgeted(door, self.budget, self.usage, self._prices, clock=lambda: clock.now)
 
     def _door(self, source: LoadedSource) -> Door:
         """One for all, so that limits hold for all; client objects are of a suite's own folder."""
@@ -85,7 +90,9 @@ class Calls:
         place = Path(source.suite.path).parent if own else None
         if place not in self._doors:
             folders = [*([place] if place else []), self._engine.rootdir]
-            self._doors[place] = Door(load_object=lambda name: imported(name, folders))
+            self._doors[place] = Door(
+                load_object=lambda name: imported(name, folders), watch=self._clock
+            )
         return self._doors[place]
 
     def standing(self) -> tuple[dict[str, int], int, float | None]:

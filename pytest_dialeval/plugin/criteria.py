@@ -6,6 +6,7 @@ import asyncio
 import json
 from dataclasses import dataclass, field
 
+from pytest_dialeval.conversation.clock import LoopClock
 from pytest_dialeval.grading.grade import CompiledRubric, Dialogue, grade
 from pytest_dialeval.grading.judge import Judge
 from pytest_dialeval.records.verdict import Verdict
@@ -20,6 +21,7 @@ class Criteria:
 
     judge: Judge
     deadline: float  # seconds for one verdict
+    clock: LoopClock
     _asked: dict[str, CompiledRubric] = field(default_factory=dict)
     # By the transcript itself: another attempt at a trial is another conversation.
     _held: dict[int, Dialogue] = field(default_factory=dict)
@@ -53,7 +55,7 @@ class Criteria:
 
     async def _in_time(self, dialogue: Dialogue, rubric: CompiledRubric) -> Verdict:
         try:
-            async with asyncio.timeout(self.deadline):
+            async with self.clock.timeout(self.deadline):
                 return await grade(rubric, dialogue, self.judge)
         except TimeoutError:
             reason = f"the judge gave no verdict within {self.deadline:g} s (limits.timeout)"

@@ -13,12 +13,18 @@ from pytest_dialeval.plugin.choice import HOOK
 if TYPE_CHECKING:
     from pytest_dialeval.conversation.web import Web
     from pytest_dialeval.models.chat import Chat
+    from pytest_dialeval.models.watch import Watch
     from pytest_dialeval.plugin.sources import LoadedSource
     from pytest_dialeval.records.suite import AgentSpec
 
 
 def make_agent(
-    source: LoadedSource, spec: AgentSpec, *, chat: Chat | None = None, web: Web | None = None
+    source: LoadedSource,
+    spec: AgentSpec,
+    *,
+    chat: Chat | None = None,
+    web: Web | None = None,
+    watch: Watch | None = None,
 ) -> AgentFactory:
     """The agent's factory; HarnessFault as `suite:line: what, allowed, did you mean`."""
     offered, engine = source.offers.agents, source.engine
@@ -32,6 +38,7 @@ def make_agent(
             objects=offered,
             chat=chat,
             web=web,
+            watch=watch,
         )
     except DialevalError as error:
         text = str(error).replace(f" (line {spec.line})", "", 1)

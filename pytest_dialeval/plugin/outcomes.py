@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import pytest
 
 from pytest_dialeval.errors import DialevalError, NotMeasured
+from pytest_dialeval.plugin.clear_report import clear_report, each_text
 from pytest_dialeval.plugin.failure import failure_text, score_text, where_lines
 from pytest_dialeval.records.text import visible
 
@@ -109,6 +110,8 @@ def _soften(item: pytest.Item, text: str, reason: str) -> None:
 def mark_report(item: pytest.Item, cell: Cell, call: pytest.CallInfo[None], report: Any) -> None:
     """Put a plain-JSON record on the report; it crosses to an xdist controller."""
     _settle_outcome(item, cell, call, report)
+    if cell.source.engine.running is not None:
+        clear_report(report, cell.source.engine.running.redaction.text)
     # As we leave it: an outer hook that changes it afterwards is found out.
     report.dialeval["outcome"] = report.outcome
 
@@ -133,7 +136,7 @@ def _settle_outcome(
     _point_at_rubric(item, report)
     kind = item.stash.get(KIND, None)
     if cell.kind == "body" and report.when == "call" and report.failed:
-        _show_what_turns(report.longrepr)
+        each_text(report.longrepr, visible)
         lines = where_lines(item, cell, item.stash[GRADED][0])
         report.sections.append(("dialogue", "\n".join(each.strip() for each in lines if each)))
     if report.when == "call" and report.skipped and isinstance(report.longrepr, tuple):
@@ -148,16 +151,6 @@ def _settle_outcome(
             path, line, _ = item.reportinfo()
             report.outcome = "skipped"
             report.longrepr = (str(path), (line or 0) + 1, item.stash[TEXT])
-
-
-def _show_what_turns(longrepr: Any) -> None:
-    """Pytest's own account of a body's assertion quotes turns too."""
-    alone = getattr(longrepr, "reprtraceback", None), getattr(longrepr, "reprcrash", None)
-    for traceback, crash, *_ in getattr(longrepr, "chain", [alone]):  # --tb=native has no chain
-        for entry in getattr(traceback, "reprentries", ()):
-            entry.lines = [visible(each) for each in entry.lines]
-        if crash is not None:
-            crash.message = visible(crash.message)
 
 
 def _point_at_rubric(item: pytest.Item, report: Any) -> None:

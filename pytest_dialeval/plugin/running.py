@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from pytest_dialeval.plugin.sources import LoadedSource
 
 CONCURRENCY = 16
+PART = 0.9  # of a verdict's time, for one call of its judge
 
 
 class Running:
@@ -157,14 +158,14 @@ class Running:
         """The way to models; made where one is needed."""
         from pytest_dialeval.plugin.calling import Calls
 
-        return Calls(self.engine, self.directory, self.redaction)
+        return Calls(self.engine, self.directory, self.redaction, self.pool.clock)
 
     @cached_property
     def web(self) -> Web:
         """The way to agents behind an address; made where one is met."""
         from pytest_dialeval.conversation.web import Web
 
-        return Web()
+        return Web(watch=self.pool.clock)
 
     async def _hang_up(self) -> None:
         if "calls" in self.__dict__:
@@ -186,17 +187,18 @@ class Running:
         from pytest_dialeval.grading.model_judge import DEADLINE, ModelJudge
 
         chat, spec, limits = self.calls.chat(source), source.models["judge"], source.limits
-        # Whoever gives a slow model more for a turn has it judge as slowly.
-        deadline = max(DEADLINE, limits.turn_timeout)
-        most = limits.max_context_chars
-        return ModelJudge(chat, spec, deadline=deadline, max_context_chars=most)
+        # Whoever gives a slow model more for a turn has it judge as slowly. A call that is late
+        # tells why; a verdict that is late can only be given up.
+        deadline = min(max(DEADLINE, limits.turn_timeout), PART * limits.timeout)
+        return ModelJudge(chat, spec, deadline=deadline, max_context_chars=limits.max_context_chars)
 
     def criteria(self, source: LoadedSource) -> Criteria | None:
         """What bodies of a decorated function ask; None where no judge would answer."""
         judge = self.judge(source)
         if judge is None or isinstance(judge, NoJudge):
             return None
-        return self._criteria.setdefault(source.name, Criteria(judge, source.limits.timeout))
+        made = Criteria(judge, source.limits.timeout, self.pool.clock)
+        return self._criteria.setdefault(source.name, made)
 
     def body_unmeasured(self, source: LoadedSource, case: str, trial: int) -> None:
         """What the judge replied to a body was of no use: its cassette is told in the end.
@@ -270,7 +272,7 @@ class Running:
     def _make(self, source: LoadedSource, spec: AgentSpec) -> AgentFactory:
         chat = self.calls.chat(source) if agent_model(source, spec.name) else None
         web = self.web if spec.use.startswith(("http:", "https:")) else None
-        return make_agent(source, spec, chat=chat, web=web)
+        return make_agent(source, spec, chat=chat, web=web, watch=self.pool.clock)
 
     def _submit(self, cell: Cell, attempt: int = 1) -> None:
         held = _held_as(cell.trial, attempt)
@@ -330,6 +332,7 @@ class Running:
             trial=trial.number,
             max_context_chars=source.limits.max_context_chars,
             deadline=source.limits.turn_timeout,
+            watch=self.pool.clock,
         )
 
     def _forgetter(self, source: LoadedSource) -> Callable[[str, int], None] | None:
@@ -363,6 +366,7 @@ class Running:
                 deadline=source.limits.timeout,
                 clock=self.pool.clock,
                 rules=self.rules,
+                redaction=self.redaction,
                 users_matchers=not source.offers.matchers.keys() <= builtin_matchers().keys(),
             )
         return found

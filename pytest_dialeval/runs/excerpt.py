@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from pytest_dialeval.records.transcript import ToolCall, Transcript, Turn
@@ -12,8 +13,13 @@ SEARCHED = 2  # searched turns shown for a verdict about absence
 LONGEST = 2_000  # characters kept of a turn
 
 
-def excerpt(transcript: Transcript, verdict: Verdict) -> tuple[Turn, ...]:
-    """The deciding turns, each with the one before it; or the first turns searched in vain."""
+def excerpt(
+    transcript: Transcript, verdict: Verdict, clear: Callable[[Turn], Turn] = lambda turn: turn
+) -> tuple[Turn, ...]:
+    """The deciding turns, each with the one before it; or the first turns searched in vain.
+
+    `clear` takes out what may not be shown, before a turn is cut: half of it would not be known.
+    """
     deciding = list(dict.fromkeys(each.turn for each in verdict.evidence))[:DECIDING]
     wanted = {near for each in deciding for near in (each - 1, each)}
     if not deciding:
@@ -22,7 +28,9 @@ def excerpt(transcript: Transcript, verdict: Verdict) -> tuple[Turn, ...]:
         wanted = {each.id for each in transcript.turns[-SEARCHED:]}
     spans = {each.turn: each.start for each in reversed(verdict.evidence) if each.part == "text"}
     return tuple(
-        _shortened(each, spans.get(each.id, 0)) for each in transcript.turns if each.id in wanted
+        _shortened(clear(each), spans.get(each.id, 0))
+        for each in transcript.turns
+        if each.id in wanted
     )
 
 

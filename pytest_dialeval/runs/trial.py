@@ -30,11 +30,18 @@ from pytest_dialeval.records.plan import PlannedTrial
 from pytest_dialeval.records.run import Conversation, Graded
 from pytest_dialeval.records.suite import TIMEOUT, Limits, Scoring
 from pytest_dialeval.records.task import Persona, Task
-from pytest_dialeval.records.transcript import UNMEASURED_OUTCOMES, Outcome, Recording, Transcript
+from pytest_dialeval.records.transcript import (
+    UNMEASURED_OUTCOMES,
+    Outcome,
+    Recording,
+    Transcript,
+    Turn,
+)
 from pytest_dialeval.records.verdict import TrialScore, Verdict
 from pytest_dialeval.runs.directory import RunDirectory
 from pytest_dialeval.runs.excerpt import excerpt
 from pytest_dialeval.runs.ledger import LedgerWriter
+from pytest_dialeval.traces.clearing import cleared
 from pytest_dialeval.traces.reader import read_trace
 from pytest_dialeval.traces.redaction import Redaction
 from pytest_dialeval.traces.writer import PART, TraceWriter
@@ -72,6 +79,7 @@ class Grader:
     # A matcher of ours reads a short text in less time than a thread takes to wake.
     rules: RuleThread | None = None  # where others decide; None: on the loop, as all do
     users_matchers: bool = False  # whether some rubric may be decided by a matcher of the user's
+    redaction: Redaction = field(default_factory=lambda: Redaction({}))
 
     async def grade(self, held: Held, rubric: str) -> Graded:
         """One verdict, in the ledger before anybody sees it; a body decides for itself, later."""
@@ -129,13 +137,18 @@ class Grader:
         return self._filed(held, verdict)
 
     def _filed(self, held: Held, verdict: Verdict) -> Graded:
-        conversation = held.conversation
+        """In the ledger; what crosses over to be shown holds no secret."""
+        verdict, conversation = self.redaction.record(verdict), held.conversation
         try:
             self.ledger.verdict(conversation.trial, verdict, conversation.attempt)
         except RunError as error:  # what no ledger holds is not known
             verdict = Verdict(verdict.rubric, "unscored", reason=str(error), fault="harness_error")
-        turns = excerpt(held.dialogue.transcript, verdict)
-        return Graded(verdict, conversation, turns)
+        return Graded(verdict, conversation, self._excerpt(held, verdict))
+
+    def _excerpt(self, held: Held, verdict: Verdict) -> tuple[Turn, ...]:
+        return excerpt(
+            held.dialogue.transcript, verdict, lambda turn: cleared(turn, self.redaction)
+        )
 
     def _for_body(self, held: Held, rubric: str) -> Graded:
         transcript = held.dialogue.transcript
@@ -143,12 +156,11 @@ class Grader:
             reason, fault = transcript.reason, transcript.outcome
             return self._filed(held, Verdict(rubric, "unscored", reason=reason, fault=fault))
         if transcript.outcome == "agent_error":
-            reason = f"the agent failed: {transcript.reason}"
+            reason = self.redaction.text(f"the agent failed: {transcript.reason}")
             verdict = Verdict(rubric, "failed", score=0.0, reason=reason)
         else:
             verdict = Verdict(rubric, "passed", score=1.0)
-        turns = excerpt(transcript, verdict)
-        return Graded(verdict, held.conversation, turns, transcript)
+        return Graded(verdict, held.conversation, self._excerpt(held, verdict), transcript)
 
     def finish(self, held: Held, graded: Sequence[Graded]) -> None:
         """Write `<trial>.result.json` over the rubrics graded: the ledger's lines, to be read."""
@@ -165,7 +177,7 @@ class Grader:
             "score": None if self.body else self._score(verdicts, conversation.outcome),
         }
         with suppress(RunError):  # the ledger holds it all; a full disk is said by the summary
-            self.directory.write_result(conversation.trial, result)
+            self.directory.write_result(conversation.trial, self.redaction.record(result))
 
     def _score(self, verdicts: Mapping[str, Verdict], outcome: Outcome) -> TrialScore:
         rubrics = [self.rubrics[each].rubric for each in verdicts]
@@ -297,6 +309,7 @@ def _filed(
     planned: PlannedTrial, transcript: Transcript, conversation: Conversation, grader: Grader
 ) -> Held:
     """In the ledger before anything is graded; a conversation that it does not hold is void."""
+    conversation = grader.redaction.record(conversation)
     try:
         grader.ledger.conversation(conversation)
     except RunError as error:

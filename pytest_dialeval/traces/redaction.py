@@ -6,14 +6,19 @@ import base64
 import re
 import reprlib
 from collections.abc import Collection, Mapping
+from dataclasses import fields, is_dataclass, replace
+from operator import is_
+from typing import TypeVar, cast
 from urllib.parse import quote
 
 from pytest_dialeval.traces.json_bytes import from_json, to_json
 
+T = TypeVar("T")
 # `MAX_TOKENS` and `KEYBOARD` are none: the word stands at the end, on its own.
 _NAME = re.compile(r"(?i)(?:^|_)(?:API_?)?(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|AUTHORIZATION)$")
 # Shorter values (`EMPTY`, `none`, `1`) are placeholders; replacing them would spoil ordinary text.
 _SHORTEST = 8
+_CUT = "..."  # how messages are shortened
 _DEEPEST = 150  # below what JSON is written to, so that nothing deeper passes unread
 _HEADER = re.compile(r"(?i)(authorization\W{1,5}(?:bearer|basic|token)\s+)[\w.~+/=-]{8,}")
 _SCHEME = re.compile(r"(?i)^(?:bearer|basic|token)\s+")
@@ -51,8 +56,25 @@ class Redaction:
         if any(form in text for form in self._names):
             assert self._any is not None
             text = self._any.sub(self._hidden, text)
+        if _CUT in text:
+            text = self._without_halves(text)
         if "uthorization" in text or "UTHORIZATION" in text:
             text = _HEADER.sub(rf"\1{_HIDDEN_HEADER}", text)
+        return text
+
+    def _without_halves(self, text: str) -> str:
+        """Where a message was cut in a secret, its beginning stands before the dots."""
+        begun = {each: name for each, name in self._names.items() if each[:_SHORTEST] in text}
+        end = text.find(_CUT) if begun else -1
+        while end >= 0:
+            for form, name in begun.items():
+                start = text.rfind(form[:_SHORTEST], max(0, end - len(form)), end)
+                if start >= 0 and form.startswith(text[start:end]):
+                    hidden = f"[redacted {name}]"
+                    text = text[:start] + hidden + text[end:]
+                    end = start + len(hidden)
+                    break
+            end = text.find(_CUT, end + len(_CUT))
         return text
 
     def value(self, value: object, depth: int = 0) -> object:
@@ -69,6 +91,26 @@ class Redaction:
             return [self.value(each, depth + 1) for each in value]
         return self.value(from_json(to_json(value)), depth + 1)  # as it would be written
 
+    def record(self, value: T) -> T:
+        """A frozen record, or what holds records, without secrets; itself where it holds none."""
+        return cast(T, self._record(value))
+
+    def _record(self, value: object) -> object:
+        if isinstance(value, str):
+            return self.text(value)
+        if is_dataclass(value) and not isinstance(value, type):
+            given = ((each.name, getattr(value, each.name)) for each in fields(value))
+            clear = {name: self._record(each) for name, each in given}
+            changed = {n: each for n, each in clear.items() if each is not getattr(value, n)}
+            return replace(value, **changed) if changed else value
+        if isinstance(value, Mapping):
+            mapped = {self._key(key): self._record(each) for key, each in value.items()}
+            return value if mapped == value else mapped
+        if isinstance(value, list | tuple):
+            listed = [self._record(each) for each in value]
+            return value if all(map(is_, listed, value)) else type(value)(listed)
+        return value
+
     def _key(self, key: object) -> object:
         plain = key is None or isinstance(key, bool | int | float)
         return key if plain else self.text(str(key))
@@ -83,4 +125,5 @@ def _forms(value: str) -> list[str]:
     if len(plain) < _SHORTEST:
         return []
     encoded = base64.b64encode(plain.encode("utf-8", "surrogateescape")).decode().rstrip("=")
-    return [plain, quote(plain, safe="", errors="surrogateescape"), encoded]
+    in_json = to_json(plain).decode()[1:-1]  # where a body or a record is searched as it is written
+    return [plain, quote(plain, safe="", errors="surrogateescape"), encoded, in_json]

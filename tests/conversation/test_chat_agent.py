@@ -14,6 +14,7 @@ from pytest_dialeval.conversation.chat_agent import STEPS
 from pytest_dialeval.conversation.importing import imported
 from pytest_dialeval.conversation.resolve import agent_factory, model_of
 from pytest_dialeval.errors import BudgetSpent, CassetteMiss, HarnessFault, ProviderFault
+from pytest_dialeval.models.watch import LoopWatch
 from pytest_dialeval.records.model import ChatAnswer, ModelToolCall
 from pytest_dialeval.records.suite import AgentSpec, Limits
 from pytest_dialeval.records.transcript import ToolCall, Transcript, Usage
@@ -143,6 +144,21 @@ def test_the_call_is_late_before_the_turn_is():
     chat = ScriptedChat("x")
     held(chat, limits=Limits(turn_timeout=40))
     assert 39 < chat.deadlines[0] < 40
+
+
+class Standing(LoopWatch):
+    """As it is while somebody else blocks the loop."""
+
+    now = 5.0
+
+
+def test_a_turn_s_later_calls_have_what_its_watch_leaves(tools: list[str], tmp_path: Path):
+    chat = ScriptedChat(calls(("open_at", "{}")), "Ten.")
+    spec = AgentSpec("agent", "openai:m", {"tools": tools}, folder=str(tmp_path))
+    made = agent_factory(spec, rootdir=tmp_path, matchers=MATCHERS, chat=chat, watch=Standing())
+    asyncio.run(conversing(made, max_rounds=1, limits=Limits(turn_timeout=40)))
+    first, second = chat.deadlines
+    assert first == second == 39.75
 
 
 def test_conversations_of_one_factory_share_nothing():

@@ -46,9 +46,7 @@ def test_the_criterion_and_the_transcript_and_nothing_else() -> None:
         "criterion",
         "end of the question",
     ]
-    assert ("criterion", "the agent names the price") in blocks(
-        text(prompt), prompt.nonce
-    )
+    assert ("criterion", "the agent names the price") in blocks(text(prompt), prompt.nonce)
     assert text(prompt).startswith(f"The mark is <<<{prompt.nonce}\n")
     for hidden in ("SECRET-POLICY", "Ann", "VAR", "support", "flow.explain"):
         assert hidden not in text(prompt)

@@ -59,7 +59,7 @@ async def serving(*steps: Step, port: int = 0) -> AsyncIterator[Server]:
     """The server with these steps; gone, with its connections, at the end."""
     server = Server()
     server.steps = list(steps)
-    app = web.Application()
+    app = web.Application(client_max_size=1 << 30)
     app.router.add_post("/v1/chat/completions", server.handle)
     runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.0, access_log=None)
     await runner.setup()

@@ -6,6 +6,7 @@ import asyncio
 import datetime
 import time
 from collections.abc import Coroutine
+from dataclasses import replace
 from email.utils import format_datetime
 from typing import Any
 
@@ -131,6 +132,27 @@ def test_the_first_token_comes_before_the_last() -> None:
         assert answer.text == "one"
         assert answer.first_token is not None and answer.seconds is not None
         assert answer.first_token + 0.05 < answer.seconds
+
+    play(story())
+
+
+@pytest.mark.parametrize("step", [error, reply])
+def test_a_key_that_is_cut_in_two_is_redacted_too(step: Any) -> None:
+    said = "x" * 185 + f" {KEY} and so on" + "y" * 300
+    with pytest.raises(ProviderFault) as caught:
+        answered(*[step(400 if step is error else 200, said)] * 6)
+    assert KEY[:8] not in str(caught.value)
+    assert "[redacted OPENAI_API_KEY]" in str(caught.value)
+
+
+def test_a_megabyte_is_sent_without_a_warning() -> None:
+    async def story() -> None:
+        async with door_to() as (door, server):
+            call = replace(
+                call_to(server.base_url), messages=({"role": "user", "content": "x" * (1 << 20)},)
+            )
+            assert (await door.chat(call, deadline=20)).text == "fine"
+            assert server.headers[0]["Content-Type"] == "application/json"
 
     play(story())
 

@@ -58,6 +58,8 @@ def test_a_try_leaves_time_for_another(left: float, share: float) -> None:
         ({"retry-after": "Wed, 21 Oct 2026 07:27:00 GMT", "date": NOW}, 0),
         ({"retry-after": "Wed, 99 Oct 2026 07:27:00 GMT", "date": NOW}, None),
         ({"retry-after": "Wed, 21 Oct 2020 07:28:30 GMT", "date": "broken"}, 0),
+        ({"retry-after": "Fri, 31 Dec 9999 23:59:59 -1200"}, None),
+        ({"retry-after": "Mon, 1 Jan 99999999999999 00:00:00 GMT"}, None),
     ],
 )
 def test_retry_after(headers: dict[str, str], seconds: float | None) -> None:

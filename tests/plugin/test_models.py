@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from .conftest import Shop, rubric
-from .played import JUDGE, calls, judged, play
+from .played import CLIENT, JUDGE, calls, judged, play, verdicts
 
 OTHER = "python:client.py:other:fake-2"
 
@@ -354,3 +354,27 @@ def test_without_a_key_there_is_one_message(shop: Shop, monkeypatch: pytest.Monk
     assert len(set(lines)) == 1
     assert "OPENAI_API_KEY" in lines[0]
     assert "Traceback" not in result.stdout.str()
+
+
+def test_a_judge_that_cannot_be_reached_is_told_before_the_verdicts_own_deadline(
+    shop: Shop,
+) -> None:
+    play(shop)
+    late = '        if self.name == "judge":\n            await waited(deadline)\n'
+    shop.write(
+        "client.py",
+        CLIENT.replace("        said = [", f"{late}        said = [")
+        + """
+
+async def waited(deadline):
+    from pytest_dialeval.errors import ProviderFault
+
+    await asyncio.sleep(deadline)
+    raise ProviderFault("the endpoint is down")
+""",
+    )
+    result = shop.run("--dialeval-timeout=0.5")
+    assert result.ret == 10
+    result.stdout.fnmatch_lines(["unmeasured: the endpoint is down*"])
+    [verdict] = verdicts(shop).values()
+    assert verdict.fault == "provider_error"

@@ -209,3 +209,43 @@ def test_a_pause_in_the_agent_costs_nothing(shop: Shop) -> None:
     )
     status, out = run(shop, "--dialeval-turn-timeout=0.3")
     assert status == 0, out
+
+
+# A client as the openai package has them: our own door waits for it.
+CLIENT = """
+import asyncio
+import json
+
+
+class Completions:
+    async def create(self, **asked):
+        await asyncio.sleep(0.3)
+        said = json.dumps({"say": "And another lamp?", "done": False, "note": ""})
+        delta = {"content": said if "response_format" in asked else "Hello!"}
+        return self.stream({"index": 0, "delta": delta, "finish_reason": "stop"})
+
+    async def stream(self, choice):
+        yield Chunk({"choices": [choice]})
+
+
+class Chunk(dict):
+    def model_dump(self, **kept):
+        return dict(self)
+
+
+class Client:
+    class chat:
+        completions = Completions()
+
+
+client = Client()
+"""
+BLOCK = "await asyncio.sleep(0.15); time.sleep(0.8); return 'Hello!'"
+
+
+def test_a_call_of_a_model_is_not_late_because_somebody_blocks(shop: Shop) -> None:
+    shop.write("client.py", CLIENT)
+    people = [persona("one", "Hi", "and bye")]
+    two_agents(shop, BLOCK, personas=people, models={"user": "python:client.py:client:m"})
+    shop.run("--dialeval-turn-timeout=0.6")
+    assert reasons(shop)["patient"] == ("completed", "the agent answered the user's last line")

@@ -162,3 +162,27 @@ def test_the_trace_writer_takes_other_secrets(tmp_path: Path) -> None:
         trace.turn(Turn(1, "agent", ODD))
         trace.end("completed")
     assert read_trace(path).transcript.turns[0].text == "[redacted DB_PASSWORD]"
+
+
+@pytest.mark.parametrize("length", [8, len(KEY) - 1])
+def test_half_a_secret_before_the_dots_is_one_too(length: int) -> None:
+    text = f"told {KEY[:length]}... and {KEY[:7]}... ..."
+    assert SECRETS.text(text) == f"told [redacted OPENAI_API_KEY]... and {KEY[:7]}... ..."
+
+
+def test_a_secret_is_known_as_json_writes_it() -> None:
+    secret = 'pass"word\\with"all'
+    clear = Redaction({"DB_PASSWORD": secret}).text(json.dumps({"said": secret}))
+    assert json.loads(clear) == {"said": "[redacted DB_PASSWORD]"}
+
+
+def test_a_record_without_secrets_is_itself() -> None:
+    turn = Turn(1, "agent", "Hello", tool_calls=(ToolCall("look", {"a": ["b"]}),))
+    assert SECRETS.record(turn) is turn
+
+
+def test_a_record_is_cleared_to_its_depth() -> None:
+    call = ToolCall("login", {KEY: [KEY]}, result=f"welcome {KEY}")
+    clear = SECRETS.record({"turns": (Turn(1, "agent", KEY, tool_calls=(call,)),), "n": 1})
+    assert KEY not in repr(clear) and KEY not in str(clear["turns"][0].tool_calls)
+    assert clear["n"] == 1
