@@ -142,6 +142,7 @@ class Closing:
     def _summarise(
         self, directory: RunDirectory, sources: Sequence[Source], notes: Sequence[str]
     ) -> Summary:
+        from pytest_dialeval.plugin.baselines import Baselines
         from pytest_dialeval.plugin.bounds import bounds
         from pytest_dialeval.runs.record import summarise
         from pytest_dialeval.runs.summary import SettingFigure
@@ -158,6 +159,7 @@ class Closing:
             notes=[*notes, *self.reported.notes(), *self.settings.unknown_variables()],
             budget=self.settings.get("budget").value,
             bounds=lambda each: bounds(self.settings, each.gates, each.name, each.decide),
+            against=Baselines(self.config, self.settings).of,
         )
 
     def write(self, reporter: pytest.TerminalReporter) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 
 from pytest_dialeval.errors import RunError
+from pytest_dialeval.plugin.baselines import no_baseline
 from pytest_dialeval.plugin.casting import cast_of, unaffordable
 from pytest_dialeval.plugin.choice import Wanted, choose_agents
 from pytest_dialeval.plugin.collection import CELL
@@ -163,7 +164,8 @@ class Engine:
         """Why this run cannot be: an agent nobody declares, or a budget that can't be kept."""
         if self._wrong is not None:
             return self._wrong
-        return self._no_such_agent() or unaffordable(self, self._selected_sources())
+        sources = self._selected_sources()
+        return self._no_such_agent() or unaffordable(self, sources) or no_baseline(self, sources)
 
     def _no_such_agent(self) -> str | None:
         known = {name for each in self.sources.values() for name in each.agents}

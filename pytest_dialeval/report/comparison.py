@@ -205,7 +205,8 @@ def _is(p: float) -> str:
 def _detectable(of: AgentComparison) -> str:
     found = of.detectable
     assert found is not None
-    text = f"this size finds a pass rate that differs by {100 * found.difference:.0f} points in 4 of 5 times"
+    points = f"{100 * found.difference:.0f} points"
+    text = f"this size finds a pass rate that differs by {points} in 4 of 5 times"
     if more := found.more_trials():
         need = plural(more, "more trial")
         text += f"; {need} in each run would be needed to see {100 * LOOKED_FOR:.0f} points"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from hashlib import blake2b
 from pathlib import Path
@@ -15,13 +15,12 @@ from pydantic import Field, ValidationError, model_validator
 from pytest_dialeval.errors import RunError
 from pytest_dialeval.grading.binding import binding_of
 from pytest_dialeval.records.rubric import JUDGE, Rubric
-from pytest_dialeval.records.run import Source, TrialFacts
+from pytest_dialeval.records.run import Source
 from pytest_dialeval.records.suite import Scoring
 from pytest_dialeval.runs.command_line import without_secrets
 from pytest_dialeval.runs.directory import RunDirectory
-from pytest_dialeval.runs.figures import ScoredTrial, score_source
+from pytest_dialeval.runs.figures import ScoredTrial
 from pytest_dialeval.runs.files import read_json, write_bytes
-from pytest_dialeval.runs.record import read_facts, read_plan
 from pytest_dialeval.runs.summary import Record
 from pytest_dialeval.traces.json_bytes import to_json
 
@@ -40,13 +39,14 @@ class CaseResults(Record):
     passed: list[bool | None] = Field(description="null: unmeasured")
     scores: list[Score | None] = Field(description="task scores; null: unmeasured, or none")
     rubrics: dict[str, list[Score | None]] = Field(
-        description="rubric -> its scores; null: not applicable, or unscored"
+        description="rubric -> its scores; null: not applicable, or unscored; "
+        "rubrics that were nowhere scored are left out"
     )
 
     @model_validator(mode="after")
     def _as_long(self) -> CaseResults:
-        lists = (self.passed, self.scores, *self.rubrics.values())
-        if any(len(each) != len(self.trials) for each in lists):
+        lengths = {len(self.passed), len(self.scores), *map(len, self.rubrics.values())}
+        if lengths != {len(self.trials)}:
             raise ValueError(f"the lists of {self.persona!r} must be as long as its trials")
         return self
 
@@ -94,16 +94,10 @@ def baseline_schema() -> dict[str, object]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
-def baseline_of(directory: RunDirectory) -> Baseline:
-    """A stored run as a baseline; RunError where it can't be read."""
-    sources = read_plan(directory.path / "plan.json").sources
-    return baseline_from(directory, sources, read_facts(directory))
-
-
 def baseline_from(
-    directory: RunDirectory, sources: Sequence[Source], facts: Mapping[str, TrialFacts]
+    directory: RunDirectory, scored: Iterable[tuple[Source, Sequence[ScoredTrial]]]
 ) -> Baseline:
-    """The same, of what was read already."""
+    """A run, of which plan and ledger were read and scored, as a baseline."""
     manifest = read_json(directory.path / "manifest.json")
     return Baseline(
         run_id=directory.run_id,
@@ -111,7 +105,7 @@ def baseline_from(
         created=manifest.get("created"),
         plugin_version=manifest.get("plugin_version"),
         settings={name: each["value"] for name, each in manifest.get("settings", {}).items()},
-        tasks=[_task(each, score_source(each, facts)) for each in sources],
+        tasks=[_task(source, trials) for source, trials in scored],
     )
 
 
@@ -178,19 +172,19 @@ def _agent(source: Source, name: str, trials: Sequence[ScoredTrial]) -> AgentRes
 
 def _case(persona: str, trials: Sequence[ScoredTrial]) -> CaseResults:
     rubrics = dict.fromkeys(rubric.id for each in trials for rubric in each.rubrics)
+    found = ((each, _scores(trials, each)) for each in rubrics)
     return CaseResults(
         persona=persona,
         trials=[each.trial.number for each in trials],
         passed=[each.score.passed for each in trials],
         scores=[_rounded(each.score.task_score) for each in trials],
-        rubrics={
-            rubric: [
-                _rounded(each.verdicts[rubric].score) if rubric in each.verdicts else None
-                for each in trials
-            ]
-            for rubric in rubrics
-        },
+        rubrics={name: each for name, each in found if measured(each)},
     )
+
+
+def _scores(trials: Sequence[ScoredTrial], rubric: str) -> list[float | None]:
+    known = (each.verdicts.get(rubric) for each in trials)
+    return [_rounded(each.score) if each else None for each in known]
 
 
 def _rounded(score: float | None) -> float | None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from pytest_dialeval.errors import RunError
-from pytest_dialeval.runs.baseline import Baseline, baseline_of, read_baseline
+from pytest_dialeval.runs.baseline import Baseline, baseline_from, read_baseline
 from pytest_dialeval.runs.directory import RunDirectory
+from pytest_dialeval.runs.figures import score_source
+from pytest_dialeval.runs.record import read_facts, read_plan
 from pytest_dialeval.runs.stored import find_run
 from pytest_dialeval.traces.disk import nearest
 
@@ -21,4 +23,9 @@ def open_results(written: str, folder: Path, runs: Path) -> Baseline:
         raise RunError(f"{written}: cannot be read: {error.strerror}") from None
     if path.suffix == ".json" and not path.exists():
         raise RunError(f"there is no baseline {written!r}{nearest(path)}")
-    return baseline_of(RunDirectory(find_run(written, folder, runs)))
+    return _results(RunDirectory(find_run(written, folder, runs)))
+
+
+def _results(directory: RunDirectory) -> Baseline:
+    sources, facts = read_plan(directory.path / "plan.json").sources, read_facts(directory)
+    return baseline_from(directory, [(each, score_source(each, facts)) for each in sources])

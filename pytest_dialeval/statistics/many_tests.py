@@ -14,7 +14,7 @@ def benjamini_hochberg(values: Sequence[float]) -> list[float]:
     order = sorted(range(len(values)), key=values.__getitem__, reverse=True)
     adjusted, least = [1.0] * len(values), 1.0
     for rank, at in enumerate(order):
-        least = min(least, values[at] * len(values) / (len(values) - rank))
+        least = min(least, values[at] * (len(values) / (len(values) - rank)))
         adjusted[at] = least
     return adjusted
 

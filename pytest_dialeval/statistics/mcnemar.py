@@ -39,4 +39,4 @@ class Pairs:
         """
         changed, fewer = self.lost + self.gained, min(self.lost, self.gained)
         ways = sum(math.comb(changed, each) for each in range(fewer + 1))
-        return min(1.0, 2 * (ways / 2**changed))  # whole numbers divide rightly at any size
+        return min(1.0, 2 * (ways / (1 << changed)))  # whole numbers divide rightly at any size

@@ -86,7 +86,8 @@ def _hypergeometric(passed: int, before: int, after: int) -> Floats:
         - _log_comb(before + after, passed)
         for count in counts
     ]
-    return np.exp(np.array(logs))
+    chances: Floats = np.exp(np.array(logs))
+    return chances
 
 
 def _log_comb(n: int, k: int) -> float:
