@@ -7,23 +7,22 @@ agent that fails two users of twenty for good is worse, though another twenty mi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from pytest_dialeval.records.wording import plural
 from pytest_dialeval.runs.baseline import Baseline, CaseResults, TaskResults, measured
 from pytest_dialeval.runs.comparable import Match, match_up, obstacles
-from pytest_dialeval.runs.comparing import Values, passed, scores
 from pytest_dialeval.runs.gates import SELECTION
 from pytest_dialeval.runs.summary import GateFigure, TaskFigures
 from pytest_dialeval.statistics.detectable import LOOKED_FOR, detectable
 from pytest_dialeval.statistics.many_tests import holm
-from pytest_dialeval.statistics.within_cases import Case, within_cases
+from pytest_dialeval.statistics.within_cases import Case, joint_fall
 
 # One-sided, over all baseline gates of a run: what a 95 % interval leaves on its lower side.
 FALSE_ALARM = 0.025
-_FIGURES: tuple[tuple[str, Values], ...] = (("pass rate", passed), ("task score", scores))
+_FIGURES = ("pass rate", "task score")
 _ROUNDING = 1e-9
 Status = Literal["passed", "failed", "not decided"]
 
@@ -39,37 +38,46 @@ class HeldAgainst:
 
 
 class _Reading(NamedTuple):
-    """What a figure makes of the run, with its unmeasured trials read in one way."""
+    """What a run is worth beside its baseline, with its unmeasured trials read in one way."""
 
-    before: float
-    after: float
-    chance: float  # of such a fall where nothing changed
+    means: dict[str, tuple[float, float]]  # figure -> before, after
+    deepest: str  # the figure whose fall is the least likely
+    chance: float  # of a fall like it where nothing changed
 
-    @property
-    def difference(self) -> float:
-        return round(self.after - self.before, 12)
+    def difference(self, figure: str) -> float:
+        before, after = self.means[figure]
+        return round(after - before, 12)
+
+    def told(self, figure: str) -> str:
+        before, after = self.means[figure]
+        return f"{figure} {before:.3f} -> {after:.3f}"
+
+    def worst(self) -> str:
+        """The figure that fell farthest."""
+        return min(self.means, key=self.difference)
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """An agent's results before the gate."""
+
+    least: _Reading  # unmeasured trials as failures
+    best: _Reading  # as passes
+    floor: float  # the chance of the deepest fall there can be
+    unmeasured: int
+    cases: str  # how many, where not all are in both
+    needed: int  # more trials that would find a fall of ten points
 
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """One agent before the gate; `why` says why it can't be decided, where it can't."""
+    """One agent before the gate; `found` says why it can't be decided, where it can't."""
 
     task: str
     agent: str
     against: HeldAgainst
     n: int
-    why: str = ""
-    unmeasured: int = 0
-    cases: str = ""  # how many, where not all are in both
-    least: dict[str, _Reading] = field(default_factory=dict)  # figure -> unmeasured as failures
-    best: dict[str, _Reading] = field(default_factory=dict)  # figure -> unmeasured as passes
-    reachable: float = 1.0  # the chance of the deepest fall there can be
-    needed: int = 0  # more trials that would find a fall of ten points
-
-    def chance(self, readings: dict[str, _Reading]) -> float:
-        """Of the less likely figure, for as many tries as there are figures."""
-        found = [each.chance for each in readings.values()]
-        return min(1.0, len(found) * min(found))
+    found: _Measured | str
 
 
 def baseline_gates(
@@ -84,25 +92,28 @@ def baseline_gates(
         if held is not None
         for each in _trials(task, results, held, this)
     ]
-    tested = [each for each in trials if not each.why and each.against.max_drop is None]
-    least = holm([each.chance(each.least) for each in tested])
-    best = holm([each.chance(each.best) for each in tested])
-    decided = iter([_tested(*each, len(tested)) for each in zip(tested, least, best, strict=True)])
-    return [_undecided(each) or _bounded(each) or next(decided) for each in trials]
+    tested = [each.found for each in trials if _is_tested(each)]
+    measured = [each for each in tested if isinstance(each, _Measured)]
+    least = iter(holm([each.least.chance for each in measured]))
+    best = iter(holm([each.best.chance for each in measured]))
+    return [
+        _tested(each, next(least), next(best), len(measured)) if _is_tested(each) else _other(each)
+        for each in trials
+    ]
+
+
+def _is_tested(trial: _Trial) -> bool:
+    return isinstance(trial.found, _Measured) and trial.against.max_drop is None
 
 
 def _trials(
     task: TaskFigures, results: TaskResults, held: HeldAgainst, this: Baseline
 ) -> Iterator[_Trial]:
     for agent in task.agents:
-        blank = _Trial(task.id, agent.name, held, agent.trials)
         why = SELECTION if task.selection != "all" and not held.option else ""
-        found = why or _match(results, agent.name, held, this)
-        yield _with_why(blank, found) if isinstance(found, str) else _measured(blank, found)
-
-
-def _with_why(blank: _Trial, why: str) -> _Trial:
-    return _Trial(blank.task, blank.agent, blank.against, blank.n, why)
+        match = why or _match(results, agent.name, held, this)
+        found = match if isinstance(match, str) else _measured(match)
+        yield _Trial(task.id, agent.name, held, agent.trials, found)
 
 
 def _match(results: TaskResults, agent: str, held: HeldAgainst, this: Baseline) -> Match | str:
@@ -118,62 +129,70 @@ def _match(results: TaskResults, agent: str, held: HeldAgainst, this: Baseline) 
     return f"not comparable: {held.baseline.run_id} has no {missing}"
 
 
-def _measured(blank: _Trial, match: Match) -> _Trial:
+def _measured(match: Match) -> _Measured | str:
     cases = match.cases()
-    known = [each for pair in cases for each in pair[1].passed if each is not None]
-    before = [each for pair in cases for each in pair[0].passed if each is not None]
-    if not known or not before:
-        return _with_why(blank, f"nothing was measured {'in the baseline' if known else 'here'}")
-    least, best, deepest = (_readings(cases, value) for value in (_failed, _succeeded, _all_failed))
+    known = [[e for pair in cases for e in pair[at].passed if e is not None] for at in (0, 1)]
+    if not all(known):
+        return f"nothing was measured {'here' if known[0] else 'in the baseline'}"
+    unmeasured = sum(each is None for pair in cases for each in pair[1].passed)
+    least = _reading(cases, 0.0)
     planned = len(match.agents[1].cases)
-    passes = [Case(measured(a.passed), measured(b.passed)) for a, b in cases]
-    size = detectable(passes)
-    return _Trial(
-        blank.task,
-        blank.agent,
-        blank.against,
-        blank.n,
-        unmeasured=sum(each is None for pair in cases for each in pair[1].passed),
-        cases="" if len(cases) == planned else f", over {len(cases)} of {plural(planned, 'case')}",
+    size = detectable([Case(measured(a.passed), measured(b.passed)) for a, b in cases])
+    return _Measured(
         least=least,
-        best=best,
-        reachable=blank.chance(deepest),
+        best=_reading(cases, 1.0) if unmeasured else least,
+        floor=_reading([(a, _all_failed(b)) for a, b in cases], 0.0).chance,
+        unmeasured=unmeasured,
+        cases="" if len(cases) == planned else f", over {len(cases)} of {plural(planned, 'case')}",
         needed=size.more_trials() if size else 0,
     )
 
 
-def _readings(
-    cases: Sequence[tuple[CaseResults, CaseResults]],
-    value: Callable[[bool | None, float | None], float | None],
-) -> dict[str, _Reading]:
-    """Each figure that both runs have, of cases that both have."""
-    found = {}
-    for name, values in _FIGURES:
-        made = [
-            Case(measured(values(a)), measured(map(value, b.passed, values(b)))) for a, b in cases
-        ]
-        usable = [each for each in made if each.before and each.after]
-        if usable:
-            before, after = (_mean(map(_mean, runs)) for runs in zip(*usable, strict=True))
-            found[name] = _Reading(before, after, within_cases(usable).fall)
+def _all_failed(case: CaseResults) -> CaseResults:
+    """The case as it is where nothing passes; what had no score has none."""
+    scores = [
+        0.0 if score is not None or passed is None else None
+        for score, passed in zip(case.scores, case.passed, strict=True)
+    ]
+    return case.model_copy(update={"passed": [False] * len(case.passed), "scores": scores})
+
+
+def _reading(cases: Sequence[tuple[CaseResults, CaseResults]], unmeasured: float) -> _Reading:
+    """Of cases that both have; trials that this run did not measure are worth `unmeasured`."""
+    rows = [(_rows(before, None), _rows(after, unmeasured)) for before, after in cases]
+    rows = [each for each in rows if each[0] and each[1]]
+    means = {name: means for at, name in enumerate(_FIGURES) if (means := _means(rows, at))}
+    kept = [at for at, name in enumerate(_FIGURES) if name in means]
+    chosen = [tuple([[row[at] for at in kept] for row in run] for run in pair) for pair in rows]
+    chance, deepest = joint_fall([(before, after) for before, after in chosen])
+    return _Reading(means, list(means)[deepest], chance)
+
+
+def _rows(case: CaseResults, unmeasured: float | None) -> list[list[float]]:
+    """Passed and score a trial, nan where there is none; unmeasured ones left out, or replaced."""
+    found = []
+    for passed, score in zip(case.passed, case.scores, strict=True):
+        if passed is not None:
+            found.append([float(passed), math.nan if score is None else score])
+        elif unmeasured is not None:
+            found.append([unmeasured, unmeasured])
     return found
 
 
-def _failed(passed: bool | None, value: float | None) -> float | None:
-    return 0.0 if passed is None else value
+def _means(
+    rows: Sequence[tuple[list[list[float]], list[list[float]]]], at: int
+) -> tuple[float, float] | None:
+    """A figure before and after: the mean over the cases that both runs have it of."""
+    pairs = []
+    for pair in rows:
+        before, after = ([row[at] for row in run if not math.isnan(row[at])] for run in pair)
+        if before and after:
+            pairs.append((_mean(before), _mean(after)))
+    return (_mean([a for a, _ in pairs]), _mean([b for _, b in pairs])) if pairs else None
 
 
-def _succeeded(passed: bool | None, value: float | None) -> float | None:
-    return 1.0 if passed is None else value
-
-
-def _all_failed(passed: bool | None, value: float | None) -> float | None:
-    return None if passed is not None and value is None else 0.0
-
-
-def _mean(values: Iterator[float] | Sequence[float]) -> float:
-    found = list(values)
-    return math.fsum(found) / len(found)
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
 
 
 # ---- decisions
@@ -181,51 +200,53 @@ def _mean(values: Iterator[float] | Sequence[float]) -> float:
 
 def _tested(trial: _Trial, least: float, best: float, tests: int) -> GateFigure:
     """Worse only where chance alone would seldom bring such a fall."""
-    name, reading = min(trial.least.items(), key=lambda each: each[1].chance)
-    told = f"{name} {reading.before:.3f} -> {reading.after:.3f}"
-    chance = "p < 0.001" if least < 0.001 else f"p = {least:.3f}"
-    if least <= FALSE_ALARM and best > FALSE_ALARM:
-        return _figure(trial, "not decided", _unmeasured(trial), reading)
+    found = trial.found
+    assert isinstance(found, _Measured)
+    name = found.least.deepest
+    told = f"{found.least.told(name)}, {_chance(least)}{found.cases}"
     if least <= FALSE_ALARM:
-        return _figure(trial, "failed", f"{told}, {chance}{trial.cases}", reading)
-    can_fall = any(each.before > 0 for each in trial.least.values())
-    if can_fall and trial.reachable * tests > FALSE_ALARM:
-        return _figure(trial, "not decided", _too_few(trial), reading)
-    return _figure(trial, "passed", f"{told}, {chance}{trial.cases}", reading)
+        if best <= FALSE_ALARM:
+            return _figure(trial, "failed", told, name)
+        return _figure(trial, "not decided", _would_decide(found), name)
+    can_fall = any(before > 0 for before, _ in found.least.means.values())
+    if can_fall and found.floor * tests > FALSE_ALARM:
+        return _figure(trial, "not decided", _too_few(trial.n, found), name)
+    return _figure(trial, "passed", told, name)
 
 
-def _too_few(trial: _Trial) -> str:
-    text = f"{plural(trial.n, 'trial')} could not show even a fall to 0"
-    if not trial.needed:
+def _chance(p: float) -> str:
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
+def _too_few(trials: int, found: _Measured) -> str:
+    text = f"{plural(trials, 'trial')} could not show even a fall to 0"
+    if not found.needed:
         return text
-    more = plural(trial.needed, "more trial")
+    more = plural(found.needed, "more trial")
     return f"{text}; {more} would be needed to see {100 * LOOKED_FOR:.0f} points"
 
 
-def _undecided(trial: _Trial) -> GateFigure | None:
-    return _figure(trial, "not decided", trial.why) if trial.why else None
+def _other(trial: _Trial) -> GateFigure:
+    """What can't be decided, and what a bound decides: it says nothing of chance."""
+    found, drop = trial.found, trial.against.max_drop
+    if isinstance(found, str):
+        return _figure(trial, "not decided", found)
+    assert drop is not None
+    name = found.least.worst()
+    told = f"engineering threshold: {found.least.told(name)}{found.cases}"
+    if found.least.difference(name) >= -drop - _ROUNDING:
+        return _figure(trial, "passed", told, name)
+    if found.best.difference(found.best.worst()) >= -drop - _ROUNDING:
+        return _figure(trial, "not decided", _would_decide(found), name)
+    return _figure(trial, "failed", told, name)
 
 
-def _bounded(trial: _Trial) -> GateFigure | None:
-    """By the difference alone, which says nothing of chance; None where no bound is given."""
-    if trial.against.max_drop is None:
-        return None
-    bound = -trial.against.max_drop - _ROUNDING
-    name, reading = min(trial.least.items(), key=lambda each: each[1].difference)
-    told = f"engineering threshold: {name} {reading.before:.3f} -> {reading.after:.3f}"
-    if reading.difference >= bound:
-        return _figure(trial, "passed", told + trial.cases, reading)
-    if min(each.difference for each in trial.best.values()) >= bound:
-        return _figure(trial, "not decided", _unmeasured(trial), reading)
-    return _figure(trial, "failed", told + trial.cases, reading)
+def _would_decide(found: _Measured) -> str:
+    return f"{plural(found.unmeasured, 'unmeasured trial')} would decide"
 
 
-def _unmeasured(trial: _Trial) -> str:
-    return f"{plural(trial.unmeasured, 'unmeasured trial')} would decide"
-
-
-def _figure(trial: _Trial, status: Status, why: str, reading: _Reading | None = None) -> GateFigure:
-    drop = trial.against.max_drop
+def _figure(trial: _Trial, status: Status, why: str, name: str | None = None) -> GateFigure:
+    drop, found = trial.against.max_drop, trial.found
     return GateFigure(
         name="baseline",
         source=trial.against.source,
@@ -233,7 +254,7 @@ def _figure(trial: _Trial, status: Status, why: str, reading: _Reading | None = 
         agent=trial.agent,
         k=None,
         bound=0.0 if drop is None else -drop,
-        figure=None if reading is None else reading.difference,
+        figure=found.least.difference(name) if name and isinstance(found, _Measured) else None,
         n=trial.n,
         status=status,
         why=why,
