@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from pathlib import Path
 
@@ -93,6 +94,13 @@ _RUNS = click.option(
 )
 
 
+def _refused(error: DialevalError) -> click.ClickException:
+    """A wrong call: 1 is kept for what was found to be bad."""
+    made = click.ClickException(str(error))
+    made.exit_code = 2
+    return made
+
+
 @main.command()
 @click.argument("run")
 @click.option(
@@ -114,7 +122,7 @@ def baseline(run: str, output: Path, runs: Path) -> None:
     try:
         write_baseline(open_results(run, Path(), runs), output)
     except DialevalError as error:
-        raise click.ClickException(str(error)) from None
+        raise _refused(error) from None
     click.echo(f"{output}: the results of {run}; commit it")
 
 
@@ -153,6 +161,8 @@ def compare(
     from pytest_dialeval.runs.comparing import compare as compared
     from pytest_dialeval.runs.opening import open_results
 
+    if threshold is not None and math.isnan(threshold):
+        raise click.UsageError("--threshold: nan is no number of points")
     if after is None and not (agent and against):
         raise click.UsageError("give a second run, or two agents: --agent NAME --against NAME")
     try:
@@ -160,7 +170,7 @@ def compare(
         second = first if after is None else open_results(after, Path(), runs)
         found = compared(first, second, agent=agent, against=against)
     except DialevalError as error:
-        raise click.ClickException(str(error)) from None
+        raise _refused(error) from None
     shown = comparison_markdown if markdown else comparison_lines
     for line in shown(found, points=threshold):
         click.echo(line)

@@ -18,14 +18,15 @@ _BOUND = re.compile("baseline|regrade|distinct-models|(?:min|max)-.*")
 
 
 class Change(NamedTuple):
-    """One thing that is not the same in both runs."""
+    """One thing that is not the same in both runs; `before` is empty where `after` says it all."""
 
     what: str
     before: str
     after: str
 
     def __str__(self) -> str:
-        return f"{self.what}: {self.before} -> {self.after}"
+        way = f"{self.before} -> " if self.before else ""
+        return f"{self.what}: {way}{self.after}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +190,7 @@ def _task_changes(match: Match) -> Iterator[Change]:
     ]
     yield Change("suite", before.source, after.source)
     if changed and before.source == after.source:
-        yield Change("files of the suite", "", f"changed: {listed(changed, _SHOWN)}")
+        yield Change("changed files of the suite", "", listed(changed, _SHOWN))
     yield Change("seed", before.seed, after.seed)
     counts = [_trials(each) for each in match.agents]
     yield Change("trials a case", counts[0], counts[1])
