@@ -94,11 +94,10 @@ _RUNS = click.option(
 )
 
 
-def _refused(error: DialevalError) -> click.ClickException:
+class _Refused(click.ClickException):
     """A wrong call: 1 is kept for what was found to be bad."""
-    made = click.ClickException(str(error))
-    made.exit_code = 2
-    return made
+
+    exit_code = 2
 
 
 @main.command()
@@ -122,7 +121,7 @@ def baseline(run: str, output: Path, runs: Path) -> None:
     try:
         write_baseline(open_results(run, Path(), runs), output)
     except DialevalError as error:
-        raise _refused(error) from None
+        raise _Refused(str(error)) from None
     click.echo(f"{output}: the results of {run}; commit it")
 
 
@@ -170,7 +169,7 @@ def compare(
         second = first if after is None else open_results(after, Path(), runs)
         found = compared(first, second, agent=agent, against=against)
     except DialevalError as error:
-        raise _refused(error) from None
+        raise _Refused(str(error)) from None
     shown = comparison_markdown if markdown else comparison_lines
     for line in shown(found, points=threshold):
         click.echo(line)

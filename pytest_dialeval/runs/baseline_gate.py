@@ -15,6 +15,7 @@ from pytest_dialeval.records.wording import plural
 from pytest_dialeval.runs.baseline import Baseline, CaseResults, TaskResults, measured
 from pytest_dialeval.runs.comparable import Match, match_up, obstacles
 from pytest_dialeval.runs.gates import SELECTION
+from pytest_dialeval.runs.strata import strata
 from pytest_dialeval.runs.summary import GateFigure, TaskFigures
 from pytest_dialeval.statistics.detectable import LOOKED_FOR, detectable
 from pytest_dialeval.statistics.many_tests import holm
@@ -24,6 +25,7 @@ from pytest_dialeval.statistics.within_cases import Case, joint_fall
 FALSE_ALARM = 0.025
 _FIGURES = ("pass rate", "task score")
 _ROUNDING = 1e-9
+Row = list[float]  # a trial's figures
 Status = Literal["passed", "failed", "not decided"]
 
 
@@ -135,13 +137,14 @@ def _measured(match: Match) -> _Measured | str:
     if not all(known):
         return f"nothing was measured {'here' if known[0] else 'in the baseline'}"
     unmeasured = sum(each is None for pair in cases for each in pair[1].passed)
-    least = _reading(cases, 0.0)
+    least = _reading(cases, 0.0, paired=match.paired)
+    lost = [(before, _all_failed(after)) for before, after in cases]
     planned = len(match.agents[1].cases)
     size = detectable([Case(measured(a.passed), measured(b.passed)) for a, b in cases])
     return _Measured(
         least=least,
-        best=_reading(cases, 1.0) if unmeasured else least,
-        floor=_reading([(a, _all_failed(b)) for a, b in cases], 0.0).chance,
+        best=_reading(cases, 1.0, paired=match.paired) if unmeasured else least,
+        floor=_reading(lost, 0.0, paired=match.paired).chance,
         unmeasured=unmeasured,
         cases="" if len(cases) == planned else f", over {len(cases)} of {plural(planned, 'case')}",
         needed=size.more_trials() if size else 0,
@@ -157,31 +160,38 @@ def _all_failed(case: CaseResults) -> CaseResults:
     return case.model_copy(update={"passed": [False] * len(case.passed), "scores": scores})
 
 
-def _reading(cases: Sequence[tuple[CaseResults, CaseResults]], unmeasured: float) -> _Reading:
+def _reading(
+    cases: Sequence[tuple[CaseResults, CaseResults]], unmeasured: float, *, paired: bool
+) -> _Reading:
     """Of cases that both have; trials that this run did not measure are worth `unmeasured`."""
-    rows = [(_rows(before, None), _rows(after, unmeasured)) for before, after in cases]
-    rows = [each for each in rows if each[0] and each[1]]
-    means = {name: means for at, name in enumerate(_FIGURES) if (means := _means(rows, at))}
+
+    def after(case: CaseResults) -> list[Row | None]:
+        return _rows(case, unmeasured)
+
+    whole = strata(cases, _rows, after, paired=False)
+    means = {name: means for at, name in enumerate(_FIGURES) if (means := _means(whole, at))}
     kept = [at for at, name in enumerate(_FIGURES) if name in means]
-    chosen = [tuple([[row[at] for at in kept] for row in run] for run in pair) for pair in rows]
-    chance, deepest = joint_fall([(before, after) for before, after in chosen])
+    groups = strata(cases, _rows, after, paired=paired)
+    chance, deepest = joint_fall([(_columns(a, kept), _columns(b, kept)) for a, b in groups])
     return _Reading(means, list(means)[deepest], chance)
 
 
-def _rows(case: CaseResults, unmeasured: float | None) -> list[list[float]]:
-    """Passed and score a trial, nan where there is none; unmeasured ones left out, or replaced."""
-    found = []
+def _columns(rows: Sequence[Row], kept: Sequence[int]) -> list[Row]:
+    return [[row[at] for at in kept] for row in rows]
+
+
+def _rows(case: CaseResults, unmeasured: float | None = None) -> list[Row | None]:
+    """Passed and score a trial, nan where it has none; unmeasured ones are None, or worth that."""
+    found: list[Row | None] = []
     for passed, score in zip(case.passed, case.scores, strict=True):
         if passed is not None:
             found.append([float(passed), math.nan if score is None else score])
-        elif unmeasured is not None:
-            found.append([unmeasured, unmeasured])
+        else:
+            found.append(None if unmeasured is None else [unmeasured, unmeasured])
     return found
 
 
-def _means(
-    rows: Sequence[tuple[list[list[float]], list[list[float]]]], at: int
-) -> tuple[float, float] | None:
+def _means(rows: Sequence[tuple[list[Row], list[Row]]], at: int) -> tuple[float, float] | None:
     """A figure before and after: the mean over the cases that both runs have it of."""
     pairs = []
     for pair in rows:

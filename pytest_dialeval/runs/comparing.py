@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 from pytest_dialeval.records.wording import plural
 from pytest_dialeval.runs.baseline import Baseline, CaseResults, measured
 from pytest_dialeval.runs.comparable import Change, Match, changes, match_up, obstacles
+from pytest_dialeval.runs.strata import strata
 from pytest_dialeval.statistics.bootstrap import DRAWS, paired_shifts
 from pytest_dialeval.statistics.detectable import Detectable, detectable
 from pytest_dialeval.statistics.intervals import CONFIDENCE, MIN_CASES, newcombe
@@ -103,7 +104,7 @@ def _compared(match: Match, before: Baseline, after: Baseline, draws: int) -> Ag
         return AgentComparison(match.name, changed, against)
     cases = match.cases()
     figures = list(_figures(match, cases))
-    found = _differences(figures, draws)
+    found = _differences(figures, draws, paired=match.paired)
     overall = tuple(each for each, figure in zip(found, figures, strict=True) if figure.overall)
     rubrics = [each for each, figure in zip(found, figures, strict=True) if not figure.overall]
     passes = [_case(pair, passed) for pair in cases]
@@ -183,7 +184,7 @@ def _figures(match: Match, cases: Sequence[tuple[CaseResults, CaseResults]]) -> 
         yield _Figure(name, cases, _rubric(name), overall=False)
 
 
-def _differences(figures: Sequence[_Figure], draws: int) -> list[Difference]:
+def _differences(figures: Sequence[_Figure], draws: int, *, paired: bool) -> list[Difference]:
     """All figures from one draw of cases."""
     worths = [[_both(figure, pair) for pair in figure.cases] for figure in figures]
     columns = [[_apart(each) for each in worth] for worth in worths]
@@ -204,7 +205,7 @@ def _differences(figures: Sequence[_Figure], draws: int) -> list[Difference]:
             p=shift.p,
             basis="cases like these" if shift.p is not None else "these cases",
         )
-        found.append(_tested_here(made, figure) if figure.k == 1 else made)
+        found.append(_tested_here(made, figure, paired=paired) if figure.k == 1 else made)
     return [_read_twice(each, figure) for each, figure in zip(found, figures, strict=True)]
 
 
@@ -227,11 +228,12 @@ def _measured_trials(figure: _Figure) -> tuple[int, int]:
     return before, after
 
 
-def _tested_here(made: Difference, figure: _Figure) -> Difference:
+def _tested_here(made: Difference, figure: _Figure, *, paired: bool) -> Difference:
     """With the chance on these cases alone: below 10 cases there is no other one."""
     if made.value is None or (made.cases >= MIN_CASES and not figure.overall):
         return made
-    chance = within_cases([_case(pair, figure.values) for pair in figure.cases]).either
+    groups = strata(figure.cases, figure.values, figure.values, paired=paired)
+    chance = within_cases([Case(*each) for each in groups]).either
     if made.p is None:
         return replace(made, p=chance)
     return replace(made, p_here=chance)

@@ -1,7 +1,9 @@
 """Whether an agent changed on these very cases: trials of a case may trade places between runs.
 
 Where nothing changed, any trial of a case could as well have been held in the other run. The cases
-themselves are taken as given, so one is enough; what is found says nothing of other cases.
+themselves are taken as given, so one is enough; what is found says nothing of other cases. A pair
+of trials that have more in common than their case is a case of its own here: for trials that passed
+or failed, the exact test is then McNemar's.
 """
 
 from __future__ import annotations
@@ -137,6 +139,8 @@ def _shuffles(cases: Sequence[tuple[Rows, Rows]], draws: int, seed: int) -> tupl
     trials = sum(len(before) + len(after) for before, after in cases)
     draws = min(draws, max(1_000, _WORK // trials))
     generator = np.random.default_rng(seed)
+    if trials == 2 * len(cases):
+        return _swaps(cases, draws, generator)
     drawn: Floats = np.zeros((1 + draws, len(cases[0][1][0])))
     for before, after in cases:
         values = np.array([*after, *before], dtype=float)
@@ -145,6 +149,19 @@ def _shuffles(cases: Sequence[tuple[Rows, Rows]], draws: int, seed: int) -> tupl
         drawn += _differences(values, np.vstack([np.arange(n), order]))
     drawn = np.round(drawn / len(cases), _DIGITS)  # sums in another order are no differences
     return drawn[1:], drawn[0]
+
+
+def _swaps(
+    pairs: Sequence[tuple[Rows, Rows]], draws: int, generator: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """The same where each group is a pair: its difference keeps its sign, or not."""
+    import numpy as np
+
+    before, after = (np.array([pair[at][0] for pair in pairs], dtype=float) for at in (0, 1))
+    apart = np.nan_to_num(after - before, nan=0.0)
+    signs = 2.0 * generator.integers(0, 2, (draws, len(pairs))) - 1
+    drawn = np.round(signs @ apart / len(pairs), _DIGITS)
+    return drawn, np.round(apart.sum(axis=0) / len(pairs), _DIGITS)
 
 
 def _differences(values: Floats, chosen: Any) -> Floats:

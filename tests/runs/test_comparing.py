@@ -70,7 +70,23 @@ def test_a_case_that_broke_is_seen_here_though_not_in_cases_like_these() -> None
     after = run_of(*steady, case("x", trials(0, 4)), case("y", trials(0, 4)))
     rate = figures(only(before, after))["pass rate"]
     assert rate.standing == "not separated"
-    assert rate.p_here == pytest.approx(2 / 70**2)
+    assert rate.p_here == pytest.approx(2 / 2**8)  # eight pairs changed, all of them one way
+    unpaired = before.model_copy(
+        update={"tasks": [before.tasks[0].model_copy(update={"seed": "other"})]}
+    )
+    rate = figures(only(unpaired, after))["pass rate"]
+    assert rate.p_here == pytest.approx(2 / 70**2)  # C(8, 4) ways in each of two cases
+
+
+def test_pairs_of_equal_users_show_what_unpaired_trials_hide() -> None:
+    passes = [*trials(14), *trials(0, 10)]
+    fewer = [*trials(7), *trials(0, 17)]  # 7 lost, none gained
+    before, after = run_of(case("p", passes)), run_of(case("p", fewer))
+    found = only(before, after)
+    assert found.pairs is not None
+    assert figures(found)["pass rate"].p == pytest.approx(found.pairs.p()) == 2 / 2**7
+    unpaired = figures(only(before, run_of(case("p", fewer), seed="other")))["pass rate"]
+    assert unpaired.standing == "not separated"
 
 
 def test_unmeasured_trials_are_read_in_both_ways() -> None:
