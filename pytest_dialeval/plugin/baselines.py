@@ -12,7 +12,6 @@ from pytest_dialeval.errors import RunError
 from pytest_dialeval.plugin.placing import runs_folder
 
 if TYPE_CHECKING:
-    from pytest_dialeval.plugin.engine import Engine
     from pytest_dialeval.plugin.options import Settings
     from pytest_dialeval.plugin.sources import LoadedSource
     from pytest_dialeval.records.run import Source
@@ -31,9 +30,9 @@ class Baselines:
 
     def of(self, source: Source) -> HeldAgainst | None:
         """What a source of the plan is held against; None: nothing."""
-        return self.against(source.gates, self._config.rootpath / source.suite, source.name)
+        return self._against(source.gates, self._config.rootpath / source.suite, source.name)
 
-    def against(self, gates: Gates, suite: Path, name: str) -> HeldAgainst | None:
+    def _against(self, gates: Gates, suite: Path, name: str) -> HeldAgainst | None:
         """The same, of a suite file; an option's path stands above the suite's."""
         given = gates.baseline
         setting = self._settings.get("baseline", suite=given.path if given else None)
@@ -49,6 +48,14 @@ class Baselines:
             option=not by_suite,
             max_drop=given.max_drop if given else None,
         )
+
+    def refusal(self, sources: Sequence[LoadedSource]) -> str | None:
+        """Why a baseline can't be read; said before anybody talks."""
+        for each in sources:
+            held = self._against(each.gates, Path(each.suite.path), each.name)
+            if held is not None and isinstance(held.baseline, str):
+                return f"baseline of {held.source}: {held.baseline}"
+        return None
 
     def _folder(self, source: str) -> Path:
         """Options and variables are written where pytest is invoked, the others in rootdir."""
@@ -67,13 +74,3 @@ class Baselines:
             except RunError as error:
                 self._read[key] = str(error)
         return self._read[key]
-
-
-def no_baseline(engine: Engine, sources: Sequence[LoadedSource]) -> str | None:
-    """Why a baseline can't be read; said before anybody talks."""
-    baselines = Baselines(engine.config, engine.settings)
-    for each in sources:
-        held = baselines.against(each.gates, Path(each.suite.path), each.name)
-        if held is not None and isinstance(held.baseline, str):
-            return f"baseline of {held.source}: {held.baseline}"
-    return None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 
 from pytest_dialeval.errors import RunError
-from pytest_dialeval.plugin.baselines import no_baseline
+from pytest_dialeval.plugin.baselines import Baselines
 from pytest_dialeval.plugin.casting import cast_of, unaffordable
 from pytest_dialeval.plugin.choice import Wanted, choose_agents
 from pytest_dialeval.plugin.collection import CELL
@@ -47,6 +47,7 @@ class Engine:
         self.selected: dict[str, list[str]] = {}  # trial id -> rubrics of the final items
         self.homes: dict[str, str] = {}  # node id -> trial id, for xdist's controller
         self.asked: dict[str, list[str]] = {}  # trial id -> rubrics with an item of their own
+        self.baselines = Baselines(config, settings)
         self.running: Running | None = None
         self._wrong: str | None = None
         self.stored = self._stored_run()
@@ -165,7 +166,9 @@ class Engine:
         if self._wrong is not None:
             return self._wrong
         sources = self._selected_sources()
-        return self._no_such_agent() or unaffordable(self, sources) or no_baseline(self, sources)
+        return (
+            self._no_such_agent() or unaffordable(self, sources) or self.baselines.refusal(sources)
+        )
 
     def _no_such_agent(self) -> str | None:
         known = {name for each in self.sources.values() for name in each.agents}

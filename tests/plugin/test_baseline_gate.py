@@ -111,6 +111,17 @@ def test_a_run_by_its_id_or_folder_or_a_file_by_option(shop: Shop) -> None:
         assert gate(shop)["source"] == "--dialeval-baseline"
 
 
+def test_a_run_that_this_one_pushes_out_was_read_before(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept(shop)
+    old = shop.last_run.rename(shop.last_run.with_name("20200101-000000-abcdef"))
+    suite(shop, BROKEN)
+    monkeypatch.setattr("pytest_dialeval.runs.directory.KEPT", 1)
+    assert shop.run(f"--dialeval-baseline={old.name}").ret == 1
+    assert not old.exists()
+
+
 def test_an_option_stands_above_the_suite(shop: Shop) -> None:
     kept(shop).rename(shop.path / "good.json")
     kept(shop, BROKEN)
