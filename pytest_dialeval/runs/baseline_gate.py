@@ -94,18 +94,21 @@ def baseline_gates(
         if held is not None
         for each in _trials(task, results, held, this)
     ]
-    tested = [each.found for each in trials if _is_tested(each)]
-    measured = [each for each in tested if isinstance(each, _Measured)]
-    least = iter(holm([each.least.chance for each in measured]))
-    best = iter(holm([each.best.chance for each in measured]))
+    tested = [found for each in trials if (found := _to_test(each))]
+    least = iter(holm([each.least.chance for each in tested]))
+    best = iter(holm([each.best.chance for each in tested]))
     return [
-        _tested(each, next(least), next(best), len(measured)) if _is_tested(each) else _other(each)
+        _tested(each, found, next(least), next(best), len(tested))
+        if (found := _to_test(each))
+        else _other(each)
         for each in trials
     ]
 
 
-def _is_tested(trial: _Trial) -> bool:
-    return isinstance(trial.found, _Measured) and trial.against.max_drop is None
+def _to_test(trial: _Trial) -> _Measured | None:
+    """What a test decides on; None where a bound does, or nothing can."""
+    found = trial.found
+    return None if isinstance(found, str) or trial.against.max_drop is not None else found
 
 
 def _trials(
@@ -208,10 +211,8 @@ def _mean(values: Sequence[float]) -> float:
 # ---- decisions
 
 
-def _tested(trial: _Trial, least: float, best: float, tests: int) -> GateFigure:
+def _tested(trial: _Trial, found: _Measured, least: float, best: float, tests: int) -> GateFigure:
     """Worse only where chance alone would seldom bring such a fall."""
-    found = trial.found
-    assert isinstance(found, _Measured)
     name = found.least.deepest
     told = f"{found.least.told(name)}, {_chance(least)}{found.cases}"
     if least <= FALSE_ALARM:

@@ -29,7 +29,7 @@ def test_the_interval_is_students_where_values_are_normal() -> None:
 def test_it_agrees_with_scipys_percentile_bootstrap_but_for_its_width() -> None:
     [shift] = paired_shifts(DIFFERENCES)
     plain = stats.bootstrap(
-        (DIFFERENCES[:, 0],), np.mean, method="percentile", rng=np.random.default_rng(0)
+        (DIFFERENCES[:, 0],), np.mean, method="percentile", random_state=0
     ).confidence_interval
     assert shift.interval is not None
     width = (shift.interval.high - shift.interval.low) / (plain.high - plain.low)
