@@ -111,3 +111,14 @@ def test_an_unchanged_agent_passes_and_a_worsened_one_fails() -> None:
         worse = [gates(run(1), run(0.4))[0].status for _ in range(20)]
         assert same.count("failed") <= 8, (cases, k)  # 120/40 and three standard errors
         assert worse.count("failed") >= 18, (cases, k)
+
+
+def test_a_baseline_without_trials_decides_nothing() -> None:
+    now = run_of(case("p", trials(8)))
+    for empty, why in (
+        (run_of(case("p", [])), "nothing was measured in the baseline"),
+        (run_of(), "not comparable: rubric is graded only after: greet; no case is in both runs"),
+        (results(), "not comparable: run has no task shop"),
+    ):
+        [found] = gates(empty, now)
+        assert (found.status, found.why) == ("not decided", why)

@@ -198,3 +198,10 @@ def test_two_agents_of_one_run() -> None:
     [found] = compare(run, run, against="poor", agent="good").agents
     assert found.overall[0].standing == "better"
     assert found.pairs == Pairs(gained=8)
+
+
+@pytest.mark.parametrize("empty", [run_of(case("p", [])), run_of(), results()])
+def test_runs_without_trials_cases_or_tasks(empty: Baseline) -> None:
+    for before, after in ((empty, empty), (empty, many(2, 2)), (many(2, 2), empty)):
+        for found in compare(before, after, draws=100).agents:
+            assert {each.value for each in found.overall} <= {None}
