@@ -186,9 +186,9 @@ class Pool:
         over = sum(each.settled for each in jobs)
         return over, sum(each.started and not each.settled for each in jobs)
 
-    def soon(self, call: Callable[[], None]) -> None:
-        """Run a function on the loop; nothing happens where it has ended."""
-        self._send(call)
+    def soon(self, call: Callable[[], None]) -> bool:
+        """Run a function on the loop; False, and nothing happens, where it has ended."""
+        return self._send(call)
 
     def pause(self) -> None:
         """Begin no conversation and take no turn until resume(); for debuggers."""

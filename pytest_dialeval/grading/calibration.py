@@ -36,6 +36,12 @@ class RubricCalibration:
     changed: tuple[str, ...] = ()  # why: model, prompt, rubric, plugin; `gone` with the rubric
 
     @property
+    def why_stale(self) -> str:
+        """What is another today."""
+        gone = "the rubric is gone, or its suite is not here"
+        return gone if self.changed == ("gone",) else f"{', '.join(self.changed)} changed"
+
+    @property
     def labels(self) -> int:
         """All labelled trials."""
         return self.table.n + self.disputed + self.missing + self.undecided + self.stale
@@ -66,7 +72,7 @@ def corrected_pass_rate(of: RubricCalibration, cases: Sequence[CaseCount]) -> Co
         raise ValueError(f"{of.rubric}: tuning labels measure nothing; take the acceptance labels")
     if of.stale and not of.table.n:
         measured = corrected_rate(cases, Table()).measured
-        why = f"all labels are stale: {', '.join(of.changed)} changed"
+        why = f"all labels are stale: {of.why_stale}"
         return Corrected(measured, None, None, None, why)
     return corrected_rate(cases, of.table)
 

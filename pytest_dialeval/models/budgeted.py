@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from pytest_dialeval.errors import BudgetProblem, NotMeasured, ProviderFault
+from pytest_dialeval.errors import BudgetProblem, HarnessFault, NotMeasured, ProviderFault
 from pytest_dialeval.models.budget import Amount, Budget, BudgetLimits, nanos
 from pytest_dialeval.models.chat import Chat
 from pytest_dialeval.models.prices import Prices
@@ -66,7 +66,7 @@ class Budgeted:
             spent = self._amount(call.spec, filled, answer.tries) or estimate
             self._sink.answered(call, answer)
             return answer
-        except NotMeasured:
+        except (NotMeasured, HarnessFault):
             spent = Amount()  # something below us did not even ask
             raise
         except ProviderFault as fault:

@@ -24,6 +24,7 @@ from pytest_dialeval.traces.json_bytes import from_json, to_json
 
 SUFFIX = ".cassette.jsonl"
 _SUITE = ".dialeval.yaml"
+_BESIDE = "make the suite's folder one that can be written, and record again"
 
 
 def cassette_path(suite: Path) -> Path:
@@ -41,11 +42,8 @@ def read_cassette(path: Path) -> Cassette:
     return cassette
 
 
-def merge(path: Path, parts: Sequence[Path], *, whole: bool = False) -> int:
-    """Take the workers' parts into the cassette at `path`; how many replies they brought.
-
-    `whole`: the run asked for everything that the suite has, so that what it did not use goes.
-    """
+def merge(path: Path, parts: Sequence[Path]) -> int:
+    """Take the workers' parts into the cassette at `path`; how many replies they brought."""
     tapes = [_read(each, whole=False) for each in parts if each.exists()]
     if not any(each.changed for each in tapes):
         return 0
@@ -53,9 +51,6 @@ def merge(path: Path, parts: Sequence[Path], *, whole: bool = False) -> int:
         cassette = read_cassette(path)
         for tape in tapes:
             _apply(cassette, tape)
-        if whole:
-            used = set[str]().union(*(each.used for each in tapes))
-            cassette.entries = {key: each for key, each in cassette.entries.items() if key in used}
         _replace(path, b"".join(to_json(each) + b"\n" for each in lines_of(cassette)))
     return sum(len(each.recorded) for each in tapes)
 
@@ -109,10 +104,15 @@ def _read(path: Path, *, whole: bool) -> _Changes:
     rows = read_file(path).split(b"\n")
     last = rows.pop()
     if whole and last:
-        raise TranscriptError(f"{path}:{len(rows) + 1}: is cut off; restore the file, or record")
+        raise TranscriptError(
+            f"{path}:{len(rows) + 1}: is cut off; restore the file, or delete it and record anew"
+        )
     lines = [(number, _line(path, number, row)) for number, row in enumerate(rows, 1) if row]
     if lines and lines[0][1].get("cassette") != SCHEMA:
-        raise TranscriptError(f"{path}:1: is no cassette of schema {SCHEMA}")
+        found = lines[0][1].get("cassette")
+        what = "is no cassette" if found is None else f"is a cassette of schema {found!r}"
+        remedy = f"this version reads schema {SCHEMA}: delete the file and record anew"
+        raise TranscriptError(f"{path}:1: {what}; {remedy}")
     changes, parts = _Changes(), dict[str, Part]()
     # Parts first: a merge of two files in git may have moved them behind what names them.
     for number, line in sorted(lines, key=lambda each: "part" not in each[1]):
@@ -133,7 +133,11 @@ def _line(path: Path, number: int, row: bytes) -> dict[str, Any]:
     except ValueError:
         line = None
     if not isinstance(line, dict):
-        conflict = "; a merge conflict?" if row[:7] in (b"<" * 7, b"=" * 7, b">" * 7) else ""
+        conflict = (
+            "; a merge conflict? keep the lines of both sides"
+            if row[:7] in (b"<" * 7, b"=" * 7, b">" * 7)
+            else ""
+        )
         raise TranscriptError(f"{path}:{number}: is no JSON object{conflict}")
     return line
 
@@ -160,7 +164,7 @@ def _replace(path: Path, data: bytes) -> None:
         part.write_bytes(data)
         part.replace(path)
     except OSError as error:
-        raise disk_fault(error, path) from None
+        raise disk_fault(error, path, elsewhere=_BESIDE) from None
     finally:
         with suppress(OSError):
             part.unlink()

@@ -108,7 +108,10 @@ def _role(written: str) -> Role:
 
 
 def _by_role(models: Mapping[str, object]) -> dict[Role, object]:
-    return {_role(name): written for name, written in models.items()}
+    return {
+        _role(name): _off(written) if isinstance(written, str) else written
+        for name, written in models.items()
+    }
 
 
 def _of_environment(environment: Mapping[str, str]) -> dict[Role, object]:

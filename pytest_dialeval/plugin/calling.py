@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_dialeval.conversation.importing import imported
-from pytest_dialeval.errors import DialevalError
+from pytest_dialeval.errors import DialevalError, RunError
 from pytest_dialeval.models.budget import Budget, BudgetLimits, divide, parse_budget
 from pytest_dialeval.models.budgeted import Budgeted
-from pytest_dialeval.models.cassette import Cassette
-from pytest_dialeval.models.cassette_file import cassette_path, merge, read_cassette
+from pytest_dialeval.models.cassette_file import cassette_path, merge
 from pytest_dialeval.models.chat import Chat
 from pytest_dialeval.models.door import Door
 from pytest_dialeval.models.prices import Prices, read_prices
-from pytest_dialeval.models.recorder import Mode, Recorder, default_mode
+from pytest_dialeval.models.recorder import Recorder
 from pytest_dialeval.models.tape import Tape
 from pytest_dialeval.models.usage import UsageSink
+from pytest_dialeval.plugin.casting import cassette_of, mode_of
 from pytest_dialeval.runs.usage import write_usage
 
 if TYPE_CHECKING:
@@ -55,9 +55,9 @@ class Calls:
         return self._recorders[path]
 
     def _recorder(self, source: LoadedSource, suite: Path) -> Recorder:
-        path = cassette_path(suite)
-        mode: Mode = self._engine.settings.get("record").value or default_mode(path)
-        cassette = Cassette() if mode == "off" else read_cassette(path)
+        path, mode = cassette_path(suite), mode_of(self._engine, suite)
+        known = self._engine.cassettes.get(source.suite.path)
+        cassette = cassette_of(self._engine, suite) if known is None else known
         tape = None if mode in ("none", "off") else self._tape(self._engine.relative(suite))
         return Recorder(
             None if mode == "none" else self._paid(source),
@@ -106,7 +106,10 @@ class Calls:
         for tape in self._tapes:
             tape.close()
         notes = [note for each in self._doors.values() for note in each.notes]
-        write_usage(self._directory, self._engine.worker, self.usage, self.budget, notes)
+        try:
+            write_usage(self._directory, self._engine.worker, self.usage, self.budget, notes)
+        except RunError as error:
+            self._engine.trouble.append(str(error))
 
 
 def _share(engine: Engine) -> BudgetLimits:
@@ -126,8 +129,10 @@ def _tape_name(suite: str) -> str:
     return blake2b(suite.encode(), digest_size=8).hexdigest()
 
 
-def merge_tapes(directory: RunDirectory, sources: Iterable[Source], rootdir: Path) -> Iterator[str]:
-    """Take what the workers recorded into the cassettes; a line about each."""
+def merge_tapes(
+    directory: RunDirectory, sources: Iterable[Source], rootdir: Path
+) -> Iterator[tuple[str, bool]]:
+    """Take what the workers recorded into the cassettes; a line about each, and if it was kept."""
     folder = directory.path / TAPES
     for suite in dict.fromkeys(each.suite for each in sources):
         parts = sorted(folder.glob(f"{_tape_name(suite)}.*.jsonl"))
@@ -138,7 +143,8 @@ def merge_tapes(directory: RunDirectory, sources: Iterable[Source], rootdir: Pat
         try:
             count = merge(path, parts)
         except DialevalError as error:
-            yield f"{shown}: what was recorded stays in {folder}: {error}"
+            text = str(error).replace(str(path), shown)
+            yield f"{text}; what was recorded stays in {folder}", False
         else:
             if count:
-                yield f"{shown}: {count} {'reply' if count == 1 else 'replies'} recorded"
+                yield f"{shown}: {count} {'reply' if count == 1 else 'replies'} recorded", True

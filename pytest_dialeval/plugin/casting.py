@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_dialeval.errors import BudgetProblem, DialevalError, SuiteError
+from pytest_dialeval.errors import (
+    BudgetProblem,
+    DialevalError,
+    RunError,
+    SuiteError,
+    TranscriptError,
+)
+from pytest_dialeval.plugin.choice import MODEL
 from pytest_dialeval.records.suite import Problem
 
 if TYPE_CHECKING:
+    from pytest_dialeval.models.cassette import Cassette
+    from pytest_dialeval.models.recorder import Mode
     from pytest_dialeval.plugin.engine import Engine
     from pytest_dialeval.plugin.sources import LoadedSource
     from pytest_dialeval.records.model import ModelSpec, Role
     from pytest_dialeval.records.suite import Suite
+
+
+_NOBODY: tuple[Role, ...] = ("comparer", "attacker", "improver")  # asked by nobody yet
 
 
 def cast_of(engine: Engine, suite: Suite) -> dict[Role, ModelSpec]:
@@ -25,6 +37,16 @@ def cast_of(engine: Engine, suite: Suite) -> dict[Role, ModelSpec]:
     except ModelProblem as error:
         raise SuiteError([Problem(engine.relative(Path(suite.path)), 1, str(error))]) from None
     return {role: each.spec for role, each in found.items() if each.spec is not None}
+
+
+def idle(source: LoadedSource) -> Iterator[str]:
+    """What to note of models that are named and play nothing."""
+    for role in source.models:
+        if role in _NOBODY:
+            yield f"the model of {role!r} plays nothing: nobody asks it yet"
+        elif role == "agent" and MODEL not in source.agents and not source.recorded:
+            why = "the agents are declared or brought, and their `use` names their models"
+            yield f"the model of 'agent' plays nothing: {why}"
 
 
 def named(spec: ModelSpec) -> str:
@@ -59,12 +81,42 @@ def agent_model(source: LoadedSource, name: str) -> ModelSpec | None:
 
 def asked(source: LoadedSource) -> list[ModelSpec]:
     """All models that may be called for a source."""
-    agents = (agent_model(source, each) for each in source.agents)
-    found = [*source.playing.values(), *(each for each in agents if each is not None)]
-    by_body = source.body is not None and source.offers.judge is None and not source.no_judge
-    if by_body and "judge" in source.models:  # its body may ask the judge
-        found.append(source.models["judge"])
-    return found
+    talking = () if source.recorded else source.agents
+    agents = (agent_model(source, each) for each in talking)
+    return [*source.playing.values(), *(each for each in agents if each is not None)]
+
+
+def mode_of(engine: Engine, suite: Path) -> Mode:
+    """Whether replies of a suite's models come from its cassette, go into it, or neither."""
+    from pytest_dialeval.models.cassette_file import cassette_path
+    from pytest_dialeval.models.recorder import default_mode
+
+    mode: Mode = engine.settings.get("record").value or default_mode(cassette_path(suite))
+    return mode
+
+
+def cassette_of(engine: Engine, suite: Path) -> Cassette:
+    """What was recorded for a suite; TranscriptError names file and line."""
+    from pytest_dialeval.models.cassette import Cassette
+    from pytest_dialeval.models.cassette_file import cassette_path, read_cassette
+
+    if mode_of(engine, suite) == "off":
+        return Cassette()
+    path = cassette_path(suite)
+    try:
+        return read_cassette(path)
+    except (TranscriptError, RunError) as error:
+        raise TranscriptError(str(error).replace(str(path), engine.relative(path))) from None
+
+
+def unreadable(engine: Engine, sources: Iterable[LoadedSource]) -> str | None:
+    """What is wrong with a cassette that will be needed: said once, not by every item."""
+    for path in dict.fromkeys(each.suite.path for each in sources if asked(each)):
+        try:
+            engine.cassettes[path] = cassette_of(engine, Path(path))
+        except TranscriptError as error:
+            return str(error)
+    return None
 
 
 def unaffordable(engine: Engine, sources: Iterable[LoadedSource]) -> str | None:
@@ -76,7 +128,8 @@ def unaffordable(engine: Engine, sources: Iterable[LoadedSource]) -> str | None:
     from pytest_dialeval.models.budgeted import check_prices
     from pytest_dialeval.models.prices import Prices, read_prices
 
-    specs = [spec for each in sources for spec in asked(each)]
+    calling = (each for each in sources if mode_of(engine, Path(each.suite.path)) != "none")
+    specs = [spec for each in calling for spec in asked(each)]
     try:
         check_prices(
             parse_budget(text), specs, Prices(read_prices(engine.settings.tables["prices"]))

@@ -91,7 +91,8 @@ class Closing:
         if (directory.path / "tapes").is_dir():  # else no reason to import what models need
             from pytest_dialeval.plugin.calling import merge_tapes
 
-            self.recorded += merge_tapes(directory, sources, self.config.rootpath)
+            for text, kept in merge_tapes(directory, sources, self.config.rootpath):
+                (self.recorded if kept else self.trouble).append(text)
 
     def amend(self) -> None:
         """Take over what pytest decides after us: its 6 where there are too many warnings."""

@@ -10,8 +10,6 @@ from pytest_dialeval.grading.grade import CompiledRubric, Dialogue, grade
 from pytest_dialeval.grading.judge import Judge
 from pytest_dialeval.records.verdict import Verdict
 
-_Place = tuple[str, int]  # case and trial
-
 
 @dataclass(slots=True, eq=False)
 class Criteria:
@@ -23,12 +21,13 @@ class Criteria:
     judge: Judge
     deadline: float  # seconds for one verdict
     _asked: dict[str, CompiledRubric] = field(default_factory=dict)
-    _held: dict[_Place, Dialogue] = field(default_factory=dict)
-    _verdicts: dict[tuple[_Place, str], asyncio.Task[Verdict]] = field(default_factory=dict)
+    # By the transcript itself: another attempt at a trial is another conversation.
+    _held: dict[int, Dialogue] = field(default_factory=dict)
+    _verdicts: dict[tuple[int, str], asyncio.Task[Verdict]] = field(default_factory=dict)
 
     def held(self, dialogue: Dialogue) -> None:
         """A conversation is over: its body will ask what others have asked."""
-        self._held[dialogue.case, dialogue.trial] = dialogue
+        self._held[id(dialogue.transcript)] = dialogue
         for name, rubric in self._asked.items():
             self._judged(dialogue, name, rubric)
 
@@ -45,8 +44,9 @@ class Criteria:
     def _judged(
         self, dialogue: Dialogue, name: str, rubric: CompiledRubric
     ) -> asyncio.Task[Verdict]:
-        place = ((dialogue.case, dialogue.trial), name)
+        place = (id(dialogue.transcript), name)
         if place not in self._verdicts:
+            self._held.setdefault(id(dialogue.transcript), dialogue)  # so that its id stays its own
             task = asyncio.get_running_loop().create_task(self._in_time(dialogue, rubric))
             self._verdicts[place] = task
         return self._verdicts[place]

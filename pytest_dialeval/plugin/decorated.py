@@ -10,8 +10,7 @@ import pytest
 
 from pytest_dialeval.errors import DialevalError, NotMeasured
 from pytest_dialeval.plugin import outcomes
-from pytest_dialeval.plugin.casting import cast_of
-from pytest_dialeval.plugin.choice import Wanted, choose_agents
+from pytest_dialeval.plugin.choice import Wanted
 from pytest_dialeval.plugin.collection import CELL, Cell, marks
 from pytest_dialeval.plugin.fixture_agent import NAME, fixture_anchor
 from pytest_dialeval.plugin.sources import from_personas
@@ -73,14 +72,7 @@ def _source(engine: Engine, metafunc: pytest.Metafunc, case: DecoratedCase) -> L
     _known(case.personas or (), [each.id for each in suite.personas], f"{where} personas")
     _known(case.rubrics, [each.id for each in suite.rubrics], f"{where} rubrics")
     anchor = fixture_anchor(node) if not suite.agents else None
-    chosen = choose_agents(
-        suite,
-        _wanted(engine, suite, case),
-        offers.agents,
-        has_fixture=anchor is not None,
-        rootdir=str(engine.config.invocation_params.dir),
-        model=cast_of(engine, suite).get("agent"),
-    )
+    chosen = engine.choose(suite, _wanted(engine, suite, case), offers, anchor)
     if not chosen.declared:
         raise pytest.Collector.CollectError(
             f"{node.nodeid}: {case.suite} declares no agent and no `dialeval_agent` fixture is here"

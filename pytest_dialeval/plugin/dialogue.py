@@ -113,7 +113,10 @@ class Expect:
         if criteria is None:
             judge = NoJudge() if self._cell.source.no_judge else None
             return grade_by_rule(rubric, self._dialogue, judge)
-        return running.pool.call(criteria.ask(rubric, self._dialogue))
+        verdict = running.pool.call(criteria.ask(rubric, self._dialogue))
+        if verdict.fault == "judge_error":
+            running.body_unmeasured(self._cell.source, self._dialogue.case, self._dialogue.trial)
+        return verdict
 
     def _text(self, rubric: CompiledRubric, verdict: Verdict) -> str:
         lines = [f"{rubric.rubric.spec.method}: {verdict.reason}"]

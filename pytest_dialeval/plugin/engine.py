@@ -12,8 +12,8 @@ import pytest
 
 from pytest_dialeval.errors import RunError
 from pytest_dialeval.plugin.baselines import Baselines
-from pytest_dialeval.plugin.casting import cast_of, unaffordable
-from pytest_dialeval.plugin.choice import Wanted, choose_agents
+from pytest_dialeval.plugin.casting import cast_of, idle, unaffordable, unreadable
+from pytest_dialeval.plugin.choice import Chosen, Wanted, choose_agents
 from pytest_dialeval.plugin.collection import CELL
 from pytest_dialeval.plugin.fixture_agent import fixture_anchor
 from pytest_dialeval.plugin.offers import Offers, reaching
@@ -27,6 +27,7 @@ from pytest_dialeval.suites.load import load_suite
 ENGINE: pytest.StashKey[Engine] = pytest.StashKey()
 
 if TYPE_CHECKING:
+    from pytest_dialeval.models.cassette import Cassette
     from pytest_dialeval.plugin.running import Running
     from pytest_dialeval.runs.stored import StoredRun
 
@@ -45,6 +46,7 @@ class Engine:
         self.trouble: list[str] = []
         self.items: list[pytest.Item] = []  # the final ones
         self.selected: dict[str, list[str]] = {}  # trial id -> rubrics of the final items
+        self.cassettes: dict[str, Cassette] = {}  # suite path -> what was recorded for it
         self.homes: dict[str, str] = {}  # node id -> trial id, for xdist's controller
         self.asked: dict[str, list[str]] = {}  # trial id -> rubrics with an item of their own
         self.baselines = Baselines(config, settings)
@@ -114,14 +116,7 @@ class Engine:
         if suite.transcripts:
             return self.keep(from_transcripts(self, name, suite, offers))
         anchor = fixture_anchor(node)
-        chosen = choose_agents(
-            suite,
-            self.wanted,
-            offers.agents,
-            has_fixture=anchor is not None,
-            rootdir=str(self.config.invocation_params.dir),
-            model=cast_of(self, suite).get("agent"),
-        )
+        chosen = self.choose(suite, self.wanted, offers, anchor)
         if not chosen.declared:
             raise pytest.Collector.CollectError(
                 f"{name}:1: no agent to talk to; declare `agents:`, write a `dialeval_agent` "
@@ -132,9 +127,21 @@ class Engine:
             self._passed_over[name] = chosen.declared
         return self.keep(from_personas(self, name, suite, chosen, offers, anchor=anchor or ""))
 
+    def choose(self, suite: Suite, wanted: Wanted, offers: Offers, anchor: str | None) -> Chosen:
+        """The agents that a suite meets; `anchor` names the fixture that may bring one."""
+        return choose_agents(
+            suite,
+            wanted,
+            offers.agents,
+            has_fixture=anchor is not None,
+            rootdir=str(self.config.invocation_params.dir),
+            model=cast_of(self, suite).get("agent"),
+        )
+
     def keep(self, source: LoadedSource) -> LoadedSource:
         """Take in a source."""
         self.sources[source.name] = source
+        self.notes += [each for each in idle(source) if each not in self.notes]
         return source
 
     def limits(self, suite: Suite) -> Limits:
@@ -162,13 +169,15 @@ class Engine:
         self._note_passed_over()
 
     def refusal(self) -> str | None:
-        """Why this run cannot be: an agent nobody declares, or a budget that can't be kept."""
+        """Why this run cannot be: an agent nobody declares, a budget that can't be kept, ..."""
         if self._wrong is not None:
             return self._wrong
         sources = self._selected_sources()
-        return (
-            self._no_such_agent() or unaffordable(self, sources) or self.baselines.refusal(sources)
-        )
+        if refusal := self._no_such_agent() or unaffordable(self, sources):
+            return refusal
+        if self.config.getoption("collectonly"):
+            return None
+        return unreadable(self, sources) or self.baselines.refusal(sources)
 
     def _no_such_agent(self) -> str | None:
         known = {name for each in self.sources.values() for name in each.agents}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from contextlib import redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -47,9 +47,13 @@ def _bindings(source: LoadedSource) -> dict[str, Binding | None]:
 
 def judging_today(paths: Sequence[str]) -> dict[str, dict[str, Binding | None]]:
     """Source -> rubric -> its binding; None where the judge says nothing about itself."""
-    found = Judging()
-    with redirect_stdout(io.StringIO()):
-        pytest.main([*COLLECTING, *paths], plugins=[found])
+    if not paths:  # pytest would collect all that is here
+        return {}
+    found, said = Judging(), io.StringIO()
+    with redirect_stdout(io.StringIO()), redirect_stderr(said):
+        status = pytest.main([*COLLECTING, *paths], plugins=[found])
     if found.errors:
         raise RunError("\n".join(found.errors))
+    if status == pytest.ExitCode.USAGE_ERROR:
+        raise RunError(said.getvalue().strip().removeprefix("ERROR: "))
     return found.found

@@ -23,7 +23,7 @@ from pytest_dialeval.grading.judge import Judge, NoJudge
 from pytest_dialeval.grading.rule_thread import RuleThread
 from pytest_dialeval.matching.catalogue import builtin_matchers
 from pytest_dialeval.plugin.ahead import DECLARED, Ahead, agent_key
-from pytest_dialeval.plugin.casting import agent_model
+from pytest_dialeval.plugin.casting import agent_model, asked
 from pytest_dialeval.plugin.choice import FIXTURE
 from pytest_dialeval.plugin.collection import Cell
 from pytest_dialeval.plugin.criteria import Criteria
@@ -73,6 +73,7 @@ class Running:
         self._graders: dict[str, Grader] = {}
         self._judges: dict[str, Judge | NoJudge | None] = {}
         self._criteria: dict[str, Criteria] = {}
+        self._void: list[tuple[Recorder, str, int]] = []  # trials to be forgotten in the end
         self._recorded: dict[str, dict[str, Graded]] = {}
         self._held: dict[str, Held] = {}
         self._agents: dict[str, AgentFactory | DialevalError] = {}
@@ -99,7 +100,7 @@ class Running:
         held = _held_as(cell.trial, attempt)
         graded = [self.pool.graded(held, each) for each in cell.rubrics]
         if log := self.logs.of(cell.trial.id):
-            item.add_report_section("setup", "dialogue log", log)
+            item.add_report_section("setup", "dialogue log", self.redaction.text(log))
         return graded
 
     def close(self) -> tuple[str, ...]:
@@ -108,6 +109,8 @@ class Running:
         if self.progress is not None:
             self.progress.clear()
         if "calls" in self.__dict__:
+            for recorder, case, trial in self._void:
+                _quietly(recorder, case, trial)
             self.calls.close()
         if self.rules.close(MARGIN):
             left = (*left, "the matcher of a rubric")
@@ -191,6 +194,14 @@ class Running:
         if judge is None or isinstance(judge, NoJudge):
             return None
         return self._criteria.setdefault(source.name, Criteria(judge, source.limits.timeout))
+
+    def body_unmeasured(self, source: LoadedSource, case: str, trial: int) -> None:
+        """What the judge replied to a body was of no use: its cassette is told in the end.
+
+        Not at once: other criteria may still be judged ahead, and would begin the trial anew.
+        """
+        if asked(source):
+            self._void.append((self.calls.chat(source), case, trial))
 
     # ---- recordings by rule: graded where the item stands
 
@@ -320,10 +331,16 @@ class Running:
 
     def _forgetter(self, source: LoadedSource) -> Callable[[str, int], None] | None:
         """How a trial is told to its cassette that ended unmeasured by what models replied."""
-        if not source.models and not any(agent_model(source, each) for each in source.agents):
+        if not asked(source):
             return None
         recorder = self.calls.chat(source)
-        return lambda case, trial: self.pool.soon(lambda: _quietly(recorder, case, trial))
+
+        def forget(case: str, trial: int) -> None:
+            # The last trial may be told of when the loop takes nothing more.
+            if not self.pool.soon(lambda: _quietly(recorder, case, trial)):
+                self._void.append((recorder, case, trial))
+
+        return forget
 
     def _grader(self, source: LoadedSource) -> Grader:
         found = self._graders.get(source.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,6 +62,7 @@ class TrialScheduling:
         if plan is None:
             return {}
         if plan.refusal:
+            shutil.rmtree(self._run, ignore_errors=True)  # it holds the workers' plans alone
             raise pytest.UsageError(plan.refusal)
         return {nodeid: trial for source in plan.sources for nodeid, trial in source.items.items()}
 

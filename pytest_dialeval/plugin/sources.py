@@ -120,7 +120,8 @@ class LoadedSource:
             case "user":
                 return not self.recorded and self.offers.simulator is None
             case "judge":
-                return self.judged and not self.no_judge and self.offers.judge is None
+                asked = self.judged or self.body is not None  # what a body asks is its own affair
+                return asked and not self.no_judge and self.offers.judge is None
         return False
 
     @cached_property

@@ -9,7 +9,7 @@ from tabulate import tabulate
 from pytest_dialeval.grading.calibration import RubricCalibration
 from pytest_dialeval.records.text import visible
 from pytest_dialeval.runs.calibrating import SuiteCalibration
-from pytest_dialeval.statistics.agreement import Share
+from pytest_dialeval.statistics.agreement import Share, Table
 from pytest_dialeval.statistics.corrected import Corrected
 
 _HEADERS = (
@@ -37,17 +37,25 @@ def calibration_lines(of: SuiteCalibration) -> Iterator[str]:
 
 def _row(of: RubricCalibration) -> list[str]:
     table = of.table
-    kappa = table.kappa()
     return [
         of.rubric,
         of.part,
         str(table.n),
         _share(table.agreement()),
-        "-" if kappa is None else f"{kappa:.2f}",
+        _kappa(table),
         _share(table.sensitivity()),
         _share(table.specificity()),
         _share(of.people),
     ]
+
+
+def _kappa(table: Table) -> str:
+    kappa, around = table.kappa(), table.kappa_interval()
+    if kappa is None:
+        return "-"
+    return (
+        f"{kappa:.2f}" if around is None else f"{kappa:.2f} ({around.low:.2f} to {around.high:.2f})"
+    )
 
 
 def _share(share: Share) -> str:
@@ -60,12 +68,12 @@ def _left_out(of: RubricCalibration) -> Iterator[str]:
     counts = {name: getattr(of, name) for name in ("disputed", "undecided", "missing", "stale")}
     told = [f"{count} {name}" for name, count in counts.items() if count]
     if told:
-        why = f" ({', '.join(of.changed)} changed)" if of.changed and of.stale else ""
+        why = f" ({of.why_stale})" if of.stale else ""
         yield f"{of.rubric}, {of.part}: left out of {of.labels} labels: {', '.join(told)}{why}"
 
 
 def _corrected(rate: Corrected) -> str:
-    measured = "no" if rate.measured is None else f"{rate.measured:.3f}"
+    measured = "unknown" if rate.measured is None else f"{rate.measured:.3f}"
     if rate.value is None or rate.low is None or rate.high is None:
         return f"the judge's pass rate is {measured}; not corrected: {rate.why}"
     corrected = f"{rate.value:.3f}, 95 % from {rate.low:.3f} to {rate.high:.3f}"

@@ -12,7 +12,7 @@ from pytest_dialeval.records.wording import did_you_mean
 from pytest_dialeval.runs.directory import RunDirectory
 from pytest_dialeval.runs.record import read_facts
 from pytest_dialeval.traces.disk import read_file
-from pytest_dialeval.traces.reader import Trace, parse_trace
+from pytest_dialeval.traces.reader import parse_trace
 
 
 def find_run(written: str, folder: Path, runs: Path) -> Path:
@@ -21,8 +21,9 @@ def find_run(written: str, folder: Path, runs: Path) -> Path:
         if (path / "traces").is_dir():
             return path
     known = sorted(each.name for each in runs.glob("*") if (each / "traces").is_dir())
-    last = f"; the last one in {runs} is {known[-1]}" if known else ""
-    raise RunError(f"there is no run {written!r}{did_you_mean(written, known) or last}")
+    last = f"; the last one there is {known[-1]}" if known else ""
+    guess = did_you_mean(written, known) or last
+    raise RunError(f"there is no run {written!r} here or in {runs}{guess}")
 
 
 class StoredRun:
@@ -32,7 +33,6 @@ class StoredRun:
         """RunError where its ledger can't be read."""
         self._directory = RunDirectory(path)
         self._facts = read_facts(self._directory)
-        self.suites: dict[str, str] = {}  # source -> digest of the suite that was held
 
     def recording(self, trial: PlannedTrial) -> Recording:
         """The trial's conversation; RunError where the run has none."""
@@ -44,11 +44,5 @@ class StoredRun:
         path = self._directory.traces / name
         data = read_file(path)
         trace = parse_trace(data, path)
-        self.suites.setdefault(trial.suite, _suite_digest(trace))
         digest = sha256(data).hexdigest()
         return Recording(trial.persona, trace.transcript, str(path), digest, 0)
-
-
-def _suite_digest(trace: Trace) -> str:
-    digests = trace.header.get("digests")
-    return str(digests.get("suite", "")) if isinstance(digests, dict) else ""

@@ -8,6 +8,8 @@ from statistics import NormalDist
 
 from pytest_dialeval.statistics.intervals import CONFIDENCE, Interval, wilson
 
+_NO_SPREAD = 1e-6  # a standard error that rounding alone can leave
+
 
 @dataclass(frozen=True, slots=True)
 class Share:
@@ -70,12 +72,15 @@ class Table:
     def kappa_interval(self, *, confidence: float = CONFIDENCE) -> Interval | None:
         """Its large-sample interval (Fleiss, Cohen and Everitt 1969, Psychol. Bull. 72:323).
 
-        None where it has no spread to estimate from: nobody disagrees, or kappa is None.
+        None where it has no spread to estimate from: nobody disagrees, one of the two always says
+        the same word, or kappa is None.
         """
         kappa = self.kappa()
         if kappa is None or kappa == 1:
             return None
         error = math.sqrt(self._kappa_variance(kappa))
+        if error < _NO_SPREAD:
+            return None
         half = NormalDist().inv_cdf(0.5 + confidence / 2) * error
         return Interval(max(-1.0, kappa - half), min(1.0, kappa + half))
 

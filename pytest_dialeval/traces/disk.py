@@ -26,10 +26,14 @@ _REMEDIES = {
 }
 
 
-def disk_fault(error: OSError, path: Path, *, kept: str = "") -> RunError:
-    """The error of a write, for a user: path, what failed, what to do, what is kept."""
+def disk_fault(error: OSError, path: Path, *, kept: str = "", elsewhere: str = _CLOSED) -> RunError:
+    """The error of a write, for a user: path, what failed, what to do, what is kept.
+
+    `elsewhere`: what to do where nothing can be written at that place.
+    """
     what = error.strerror or type(error).__name__
     remedy = _REMEDIES.get(error.errno or 0, "see to the disk, then run again")
+    remedy = remedy.replace(_CLOSED, elsewhere)
     return RunError(f"{path}: cannot be written: {what}; {remedy}" + (f" ({kept})" if kept else ""))
 
 

@@ -15,13 +15,19 @@ from pytest_dialeval.suites.load import load_suite
 pytestmark = pytest.mark.benchmark
 
 
-def test_pass_k_over_200_000_trials(record: Callable[[str, str, str], None]) -> None:
-    counts = [CaseCount(passed=n % 9, failed=8 - n % 9) for n in range(25_000)]
+@pytest.mark.parametrize(
+    ("cases", "trials"), [(25_000, 8), (200_000, 1), (447, 447), (10, 20_000)], ids=str
+)
+def test_pass_k_over_200_000_trials(
+    cases: int, trials: int, record: Callable[[str, str, str], None]
+) -> None:
+    passed = [n * trials // cases for n in range(cases)]
+    counts = [CaseCount(passed=each, failed=trials - each) for each in passed]
     began = time.perf_counter()
     curve = pass_curve(counts)
     took = time.perf_counter() - began
-    assert curve[1].cases == 25_000
-    record("Pass^1..8 over 200 000 trials", "< 1 s", f"{took:.2f} s")
+    assert curve[1].cases == cases
+    record(f"Pass^1..{trials} over {cases} cases", "< 1 s", f"{took:.2f} s")
     assert took < 1
 
 

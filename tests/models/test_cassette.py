@@ -211,16 +211,6 @@ def test_several_calls_for_one_purpose_all_stay(tmp_path: Path) -> None:
     assert words == ["Open?", "hours: 10"]
 
 
-def test_a_whole_run_leaves_only_what_it_used(tmp_path: Path) -> None:
-    path = saved(tmp_path / "c", *(an_entry(a_call(trial=each)) for each in (1, 2, 3)))
-    tape = Tape(tmp_path / "tape")
-    tape.used(an_entry(a_call(trial=1)).key)
-    tape.record(an_entry(a_call(trial=2), "Anew."))
-    tape.close()
-    merge(path, [tape.path], whole=True)
-    assert [each.request.trial for each in read_cassette(path).entries.values()] == [1, 2]
-
-
 def test_a_trial_that_is_asked_anew_loses_what_it_had(tmp_path: Path) -> None:
     path = saved(tmp_path / "c", an_entry(a_call()), an_entry(a_call(purpose="turn 2")))
     saved(path, an_entry(a_call(trial=2), "other"))
@@ -276,7 +266,12 @@ def test_a_reply_may_be_edited_a_request_not(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('{"cassette":1}', '{"cassette":2}', ":1: is no cassette of schema 1"),
+        (
+            '{"cassette":1}',
+            '{"cassette":2}',
+            ":1: is a cassette of schema 2; this version reads schema 1",
+        ),
+        ('{"cassette":1}', '{"tape":1}', ":1: is no cassette; this version reads schema 1"),
         (
             '{"cassette":1}',
             '<<<<<<< HEAD\n{"cassette":1}',

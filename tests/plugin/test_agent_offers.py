@@ -242,6 +242,6 @@ def test_without_any_agent_the_message_names_every_way_out(shop: Shop) -> None:
         [
             "shop.dialeval.yaml:1: no agent to talk to; declare `agents:`, write a "
             "`dialeval_agent` fixture or a pytest_dialeval_agents hook, or give "
-            "--dialeval-agent NAME=SPEC"
+            "--dialeval-agent NAME=SPEC (openai:MODEL, python:file.py:object, ...)"
         ]
     )

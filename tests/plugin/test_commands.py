@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pytest
@@ -16,6 +15,7 @@ from click.testing import CliRunner, Result
 from pytest_dialeval.cli import main
 
 from .conftest import SECTIONS, Shop, persona, rubric
+from .played import judged, play
 
 
 def run(*arguments: str) -> Result:
@@ -236,147 +236,165 @@ def test_the_version_and_help() -> None:
         assert command in run("--help").output
 
 
-# ---- baseline and compare
+# ---- calibrate
 
 
-def two_runs(shop: Shop, **sections: Any) -> tuple[str, str]:
-    """Ids of a run of a polite clerk and of one of a rude clerk."""
-    wanted = {"personas": [persona("one", "Hi"), persona("two", "Hey")], "trials": 6, **sections}
-    names = []
-    for said in ("Hello!", "What?"):
-        shop.write("clerk.yaml", json.dumps({"otherwise": [said]}))
-        shop.suite(**wanted)
-        shop.run()
-        names.append(shop.last_run.name)
-    return names[0], names[1]
+def labelled(shop: Shop, *truths: bool, name: str = "labels.jsonl", **more: str) -> str:
+    """A file with labels of the last run's trials, in their order, for the rubric `stock`."""
+    plan = shop.record("plan")
+    ids = [each["id"] for each in plan["sources"][0]["trials"]]
+    rows = [
+        {
+            "run": shop.last_run.name,
+            "trial": trial,
+            "rubric": "stock",
+            "label": "met" if truth else "not_met",
+            "labeller": "ann",
+            "part": "acceptance",
+            **more,
+        }
+        for trial, truth in zip(ids, truths, strict=False)
+    ]
+    if name.endswith(".jsonl"):
+        shop.write(name, "".join(json.dumps(each) + "\n" for each in rows))
+    else:
+        lines = [",".join(rows[0]), *(",".join(each.values()) for each in rows)]
+        shop.write(name, "\n".join(lines) + "\n")
+    return name
 
 
-def test_a_baseline_is_written_and_fits_its_schema(shop: Shop) -> None:
-    before, _ = two_runs(shop)
-    result = run("baseline", before, "-o", "good.json")
-    assert result.output == f"good.json: the results of {before}; commit it\n"
-    document = json.loads((shop.path / "good.json").read_text(encoding="utf-8"))
-    schema = json.loads(run("schema", "--baseline").output)
-    jsonschema.Draft202012Validator(schema).validate(document)
-    assert document["tasks"][0]["agents"][0]["cases"][0]["passed"] == [True] * 6
-
-
-def test_runs_and_baselines_are_compared_alike(shop: Shop) -> None:
-    before, after = two_runs(shop)
-    run("baseline", before, "-o", "good.json")
-    shown = []
-    for first in (before, f".dialeval/runs/{before}", "good.json"):
-        result = run("compare", first, after)
-        assert result.exit_code == 0
-        shown.append(result.output)
-    assert shown[0] == shown[1] == shown[2]
-    assert f"before: {before}; after: {after}" in shown[0]
-    assert (
-        "  pass rate   1.000     0.000    -1.000        too few cases  < 0.001  worse" in shown[0]
+def judged_run(shop: Shop) -> None:
+    """Four trials: the judge passes the two of one, whose agent speaks of the stock."""
+    play(
+        shop,
+        personas=[persona("one"), persona("two", "A discount?", "Thanks.")],
+        rubrics=[judged("stock", "stock")],
+        trials=2,
     )
+    shop.run().assert_outcomes(passed=2, failed=2)
 
 
-def test_markdown_for_a_comment(shop: Shop) -> None:
-    result = run("compare", *two_runs(shop), "--markdown")
-    assert result.output.startswith("**before: ")
-    assert "| pass rate  | 1.000    | 0.000   | -1.000" in result.output
+@pytest.mark.parametrize("name", ["labels.jsonl", "labels.csv"])
+def test_calibrate_shows_the_judge_beside_people(shop: Shop, name: str) -> None:
+    judged_run(shop)
+    result = run("calibrate", labelled(shop, True, True, False, True, name=name))
+    assert result.exit_code == 0
+    title, head, _, row, *rest = result.output.splitlines()
+    assert title == "shop.dialeval.yaml"
+    assert head.split()[:3] == ["rubric", "labels", "of"]
+    assert row.split()[:4] == ["stock", "acceptance", "4", "0.75"]
+    assert rest == [
+        "stock: the judge's pass rate is 0.500; not corrected: "
+        "the labels do not show that the judge is better than chance",
+        "",
+    ]
 
 
-def test_a_threshold_decides_the_exit_status(shop: Shop) -> None:
-    before, after = two_runs(shop)
-    missed = run("compare", before, after, "--threshold", "5")
-    assert missed.exit_code == 1
-    assert "engineering threshold of shop / clerk: MISSED" in missed.output
-    assert run("compare", after, before, "--threshold", "5").exit_code == 0
-    assert run("compare", before, after, "--threshold", "nan").exit_code == 2
+def test_calibrate_shows_what_is_stale(shop: Shop) -> None:
+    judged_run(shop)
+    labels = labelled(shop, True, False)
+    play(shop, rubrics=[judged("stock", "lamp")], models={"judge": "openai:gpt-4o"})
+    result = run("calibrate", labels)
+    assert result.exit_code == 0
+    assert "stock, acceptance: left out of 2 labels: 2 stale (model, rubric changed)" in (
+        result.output.splitlines()
+    )
+    assert "not corrected: all labels are stale: model, rubric changed" in result.output
 
 
-def test_two_agents_of_one_run(shop: Shop) -> None:
-    shop.write("rude.yaml", "otherwise: ['What?']")
-    agents = {name: {"use": "scripted", "script": f"{name}.yaml"} for name in ("clerk", "rude")}
-    shop.suite(agents=agents, trials=6)
-    shop.run()
-    name = shop.last_run.name
-    result = run("compare", name, "--agent", "clerk", "--against", "rude")
-    assert "shop / rude -> clerk" in result.output
-    assert "better" in result.output
-    for wrong in ([name], [name, "--agent", "clerk"]):
-        refused = run("compare", *wrong)
-        assert refused.exit_code == 2
-        assert "give a second run, or two agents: --agent NAME --against NAME" in refused.output
-    unknown = run("compare", name, "--agent", "clark", "--against", "rude")
-    assert unknown.exit_code == 2
-    assert "has no agent 'clark' (it has clerk, rude); did you mean 'clerk'?" in unknown.output
+@pytest.mark.parametrize("gone", ["rubric", "suite"])
+def test_calibrate_without_the_rubric(shop: Shop, gone: str) -> None:
+    judged_run(shop)
+    labels = labelled(shop, True, False)
+    shop.suite() if gone == "rubric" else (shop.path / "shop.dialeval.yaml").unlink()
+    result = run("calibrate", labels)
+    assert result.exit_code == 0
+    assert "2 stale (the rubric is gone, or its suite is not here)" in result.output
 
 
-def test_runs_that_are_not_comparable_exit_10(shop: Shop) -> None:
-    before, _ = two_runs(shop)
-    shop.suite(task={"id": "shop", "version": "2"})
-    shop.run()
-    versions = run("compare", before, shop.last_run.name)
-    assert versions.exit_code == 10
-    assert "not comparable: the task's version differs: 1 -> 2" in versions.output
-    shop.suite(task={"id": "bank"})
-    shop.run()
-    suites = run("compare", before, shop.last_run.name)
-    assert suites.exit_code == 10
-    assert "these are runs of different suites" in suites.output
+def test_calibrate_reads_the_runs_of_another_folder(shop: Shop) -> None:
+    judged_run(shop)
+    labels = labelled(shop, True)
+    shop.last_run.parent.rename(shop.path / "kept")
+    assert run("calibrate", labels, "--runs", "kept").exit_code == 0
+    result = run("calibrate", labels)
+    assert result.exit_code == 2
+    assert "--runs" in result.output
 
 
 @pytest.mark.parametrize(
-    ("content", "says"),
+    ("more", "said"),
     [
-        ('{"schema": "dialeval.baseline/9"}', "its schema is 'dialeval.baseline/9', and"),
-        ('{"schema": "dialeval.baseline/1", "score": NaN}', "is no JSON"),
-        ("", "is no JSON"),
+        ({"run": "20200101-000000-abcdef"}, "there is no run '20200101-000000-abcdef' in"),
+        ({"trial": "nobody-1"}, "has no trial 'nobody-1'"),
+        ({"label": "good"}, "labels.jsonl:1: label 'good' is none of met, not_met, cannot_tell"),
+        ({"part": "final"}, "labels.jsonl:1: part 'final' is none of tuning, acceptance"),
     ],
 )
-def test_a_baseline_that_cannot_be_read(shop: Shop, content: str, says: str) -> None:
-    shop.write("b.json", content)
-    result = run("compare", "b.json", "b.json")
-    assert result.exit_code == 2
-    assert result.output.startswith("Error: b.json: ")
-    assert says in result.output
-    assert len(result.output.splitlines()) == 1
+def test_calibrate_by_wrong_labels(shop: Shop, more: dict[str, str], said: str) -> None:
+    judged_run(shop)
+    result = run("calibrate", labelled(shop, True, **more))
+    assert result.exit_code == 1
+    [line] = result.output.splitlines()
+    assert line.startswith("Error: ")
+    assert said in line
 
 
-def test_a_run_that_is_not_there(shop: Shop) -> None:
-    before, after = two_runs(shop)
-    result = run("compare", before, before[:-1])
-    assert result.exit_code == 2
-    assert result.output.startswith(f"Error: there is no run '{before[:-1]}'; did you mean '")
-    assert after
-    assert "there is no baseline 'b.json'" in run("compare", before, "b.json").output
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("labels.txt", "x", "labels.txt:1: labels are .jsonl or .csv, not '.txt'"),
+        ("labels.jsonl", "{", "labels.jsonl:1: is no JSON"),
+        ("labels.csv", "run,trial\n", "labels.csv:1: no column 'rubric'"),
+    ],
+)
+def test_calibrate_by_a_wrong_file(shop: Shop, name: str, text: str, said: str) -> None:
+    judged_run(shop)
+    shop.write(name, text)
+    result = run("calibrate", name)
+    assert result.exit_code == 1
+    [line] = result.output.splitlines()
+    assert said in line
 
 
-def test_a_run_without_its_ledger_or_plan(shop: Shop) -> None:
-    before, after = two_runs(shop)
-    runs = shop.path / ".dialeval" / "runs"
-    (runs / before / "ledger.main.jsonl").unlink()
-    assert "the ledger is gone" in run("compare", before, after).output
-    (runs / after / "plan.json").unlink()
-    assert "no plan of a run can be read here" in run("baseline", after, "-o", "x.json").output
-    assert not (shop.path / "x.json").exists()
-
-
-def test_a_run_of_nothing_measured(shop: Shop) -> None:
-    shop.suite(rubrics=[rubric("nice", keyword=None, judge="it was nice")])
-    shop.run()
-    name = shop.last_run.name
-    result = run("compare", name, name)
+def test_calibrate_with_nothing_labelled(shop: Shop) -> None:
+    judged_run(shop)
+    shop.write("labels.jsonl", "")
+    result = run("calibrate", "labels.jsonl")
     assert result.exit_code == 0
-    assert "1 trial unmeasured before" in result.output
-    assert "nothing to compare" in result.output
+    assert result.output == "labels.jsonl: nothing is labelled yet\n"
+    assert run("calibrate", "nothing.csv").exit_code == 2
 
 
-def test_one_schema_at_a_time() -> None:
-    assert run("schema", "--summary", "--baseline").exit_code == 2
+def test_calibrate_names_a_suite_and_a_setting_that_are_wrong(shop: Shop) -> None:
+    judged_run(shop)
+    labels = labelled(shop, True)
+    shop.write("pyproject.toml", '[tool.dialeval.models]\njduge = "openai:x"\n')
+    result = run("calibrate", labels)
+    assert result.exit_code == 1
+    assert "unknown role 'jduge'" in result.output
+    (shop.path / "pyproject.toml").unlink()
+    play(shop, trials=0)
+    result = run("calibrate", labels)
+    assert result.exit_code == 1
+    assert "shop.dialeval.yaml:" in result.output
 
 
-def test_the_command_imports_nothing_heavy_to_say_what_it_can() -> None:
-    code = (
-        "import sys\nfrom pytest_dialeval.cli import main\n"
-        "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
-        "assert not {'numpy', 'scipy', 'pydantic'} & {*sys.modules}\n"
+def test_calibrate_for_a_decorated_function(shop: Shop) -> None:
+    play(shop, rubrics=[judged("stock", "stock")])
+    shop.write(
+        "test_it.py",
+        """
+        from pytest_dialeval import dialogue_case
+
+        @dialogue_case("shop.dialeval.yaml", rubrics=["stock"])
+        def test_stock(dialogue):
+            pass
+        """,
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60, capture_output=True)
+    shop.run("test_it.py")
+    result = run("calibrate", labelled(shop, True))
+    assert result.exit_code == 0
+    lines = result.output.splitlines()
+    assert lines[0] == "test_it.py::test_stock"
+    assert lines[3].split()[:3] == ["stock", "acceptance", "1"]

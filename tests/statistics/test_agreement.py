@@ -114,3 +114,10 @@ def test_yes_and_no_may_be_swapped(table: Table) -> None:
     assert swapped.sensitivity() == table.specificity()
     if table.kappa() is not None:
         assert math.isclose(swapped.kappa(), table.kappa(), abs_tol=1e-12)
+
+
+def test_a_rater_that_always_says_the_same_leaves_no_interval_of_kappa() -> None:
+    assert Table(7, 3, 0, 0).kappa() == 0
+    assert Table(7, 3, 0, 0).kappa_interval() is None
+    assert Table(7, 0, 3, 0).kappa_interval() is None
+    assert Table(7, 1, 1, 7).kappa_interval() is not None

@@ -1,0 +1,356 @@
+"""Which model plays which role, and what a user reads where that was said wrongly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from .conftest import Shop, rubric
+from .played import JUDGE, calls, judged, play
+
+OTHER = "python:client.py:other:fake-2"
+
+
+def asked(shop: Shop) -> set[tuple[str, str]]:
+    """The objects that were asked, by the model's name that they were given."""
+    return {(name, model) for name, model, *_ in calls(shop)}
+
+
+def table(shop: Shop, *lines: str) -> None:
+    shop.write("pyproject.toml", "\n".join(lines) + "\n")
+
+
+def project(shop: Shop, spec: str) -> None:
+    table(shop, "[tool.dialeval.models]", f'judge = "{spec}"')
+
+
+def in_subprocess(shop: Shop, *arguments: str) -> pytest.RunResult:
+    options = ("-p", "xdist", "-n", "2", "-p", "dialeval")
+    return shop.pytester.runpytest_subprocess(*options, *arguments)
+
+
+# ---- who is asked
+
+
+def test_the_suites_model_judges(shop: Shop) -> None:
+    play(shop, rubrics=[judged("greet"), judged("never", "tractor")])
+    shop.run().assert_outcomes(passed=1, failed=1)
+    assert asked(shop) == {("judge", "fake-1")}
+
+
+def test_the_project_files_model_where_the_suite_names_none(shop: Shop) -> None:
+    play(shop, models=None)
+    project(shop, OTHER)
+    assert shop.run().ret == 0
+    assert asked(shop) == {("other", "fake-2")}
+
+
+def test_the_suite_goes_before_the_project_file(shop: Shop) -> None:
+    play(shop)
+    project(shop, OTHER)
+    assert shop.run().ret == 0
+    assert asked(shop) == {("judge", "fake-1")}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("DIALEVAL_MODEL_JUDGE", OTHER), ("DIALEVAL_MODEL", f"judge={OTHER}")],
+)
+def test_the_environment_goes_before_the_suite(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    play(shop)
+    monkeypatch.setenv(name, value)
+    assert shop.run().ret == 0
+    assert asked(shop) == {("other", "fake-2")}
+
+
+def test_the_option_goes_before_all(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    play(shop)
+    project(shop, JUDGE)
+    monkeypatch.setenv("DIALEVAL_MODEL_JUDGE", JUDGE)
+    result = shop.run("--dialeval-model", f"judge={OTHER}")
+    assert result.ret == 0
+    assert asked(shop) == {("other", "fake-2")}
+    assert shop.summary["settings"]["model"]["source"] == "--dialeval-model"
+
+
+def test_an_ini_line_is_of_the_project_file(shop: Shop) -> None:
+    play(shop, models=None)
+    shop.write("pytest.ini", f"[pytest]\ndialeval_model =\n    judge={OTHER}\n")
+    assert shop.run().ret == 0
+    assert asked(shop) == {("other", "fake-2")}
+
+
+def test_the_hook_goes_before_a_model(shop: Shop) -> None:
+    play(shop)
+    shop.write(
+        "conftest.py",
+        """
+        from pytest_dialeval import JudgeReply
+
+        async def own(question):
+            return JudgeReply("not_met", "by the hook", absence=True)
+
+        def pytest_dialeval_judges(config):
+            return {"default": own}
+        """,
+    )
+    shop.run("--dialeval-model", f"judge={OTHER}").assert_outcomes(failed=1)
+    assert calls(shop) == []
+    assert shop.agent_figures()["models"] == {}
+
+
+# ---- nobody
+
+
+def test_none_switches_a_role_off(shop: Shop) -> None:
+    play(shop, rubrics=[judged("greet"), rubric("stock", "stock")])
+    result = shop.run("--dialeval-model", "judge=none")
+    result.assert_outcomes(errors=1, passed=1)
+    assert result.ret == 10
+    result.stdout.fnmatch_lines(["*no judge is configured*"])
+    assert calls(shop) == []
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ['[tool.dialeval.models]\njudge = "none"'],
+        ['[tool.dialeval]\nmodel = ["judge=none"]'],
+    ],
+)
+def test_none_in_the_project_file(shop: Shop, lines: list[str]) -> None:
+    play(shop, models=None)
+    table(shop, *lines)
+    result = shop.run()
+    assert result.ret == 10
+    result.stdout.fnmatch_lines(["*no judge is configured*"])
+
+
+def test_null_in_the_suite_is_overruled_by_an_option(shop: Shop) -> None:
+    play(shop, models={"judge": None})
+    assert shop.run().ret == 10
+    assert shop.run("--dialeval-model", f"judge={JUDGE}").ret == 0
+
+
+# ---- said wrongly
+
+
+def refused(result: pytest.RunResult, *words: str) -> None:
+    """One line of a mistake, status 4, and nothing of ours below it."""
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    text = result.stdout.str() + result.stderr.str()
+    assert "Traceback" not in text
+    lines = [each for each in text.splitlines() if all(word in each for word in words)]
+    assert len(lines) == 1, text
+
+
+WRONG = [
+    ("jduge=openai:x", ("unknown role 'jduge'", "did you mean 'judge'?")),
+    ("judge=opnai:x", ("unknown endpoint 'opnai'", "did you mean 'openai'?")),
+    ("judge=gpt-4o", ("'gpt-4o' is no model",)),
+    ("judge", ("'judge' is not ROLE=SPEC",)),
+    ("judge=openai:x@http://", ("base_url must be a URL",)),
+]
+
+
+@pytest.mark.parametrize(("given", "words"), WRONG, ids=[each for each, _ in WRONG])
+def test_a_wrong_option(shop: Shop, given: str, words: tuple[str, ...]) -> None:
+    play(shop)
+    refused(shop.run("--dialeval-model", given), "--dialeval-model", *words)
+    assert shop.runs == []
+
+
+@pytest.mark.parametrize(("given", "words"), WRONG, ids=[each for each, _ in WRONG])
+def test_a_wrong_variable(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, given: str, words: tuple[str, ...]
+) -> None:
+    play(shop)
+    monkeypatch.setenv("DIALEVAL_MODEL", given)
+    refused(shop.run(), "DIALEVAL_MODEL", *words)
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (["[tool.dialeval.models]", 'jduge = "openai:x"'], ["unknown role 'jduge'"]),
+        (["[tool.dialeval.models]", 'judge = "opnai:x"'], ["unknown endpoint 'opnai'"]),
+        (["[tool.dialeval.models]", "judge = 3"], ["judge: a model is openai:NAME", "not 3"]),
+        (
+            ["[tool.dialeval.models]", 'judge = {model = "openai:x", api_key = "s"}'],
+            ["a key does not belong in a file", "api_key_env"],
+        ),
+        (["[tool.dialeval]", 'models = "x"'], ["[tool.dialeval.models] must be a table", "'x'"]),
+        (["[tool.dialeval]", "prices = 3"], ["[tool.dialeval.prices] must be a table", "3"]),
+        (
+            ["[tool.dialeval.prices]", '"openai:x" = {inputs = 1}'],
+            ["[tool.dialeval.prices]:", "'inputs'"],
+        ),
+    ],
+)
+def test_a_wrong_table(shop: Shop, lines: list[str], words: list[str]) -> None:
+    play(shop)
+    table(shop, *lines)
+    refused(shop.run(), *words)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("given", ["jduge=openai:x", "judge=opnai:x"])
+def test_a_wrong_option_under_xdist(shop: Shop, given: str) -> None:
+    play(shop)
+    refused(in_subprocess(shop, "--dialeval-model", given), "--dialeval-model", "unknown")
+
+
+@pytest.mark.slow
+def test_a_wrong_table_under_xdist(shop: Shop) -> None:
+    play(shop)
+    table(shop, "[tool.dialeval.models]", 'jduge = "openai:x"')
+    refused(in_subprocess(shop), "unknown role 'jduge'")
+
+
+@pytest.mark.parametrize(
+    ("models", "words"),
+    [
+        ({"jduge": "openai:x"}, ["models", "jduge"]),
+        ({"judge": "opnai:x"}, ["unknown endpoint 'opnai'"]),
+        ({"judge": 3}, ["models.judge must be a spec", "not 3"]),
+    ],
+)
+def test_a_wrong_suite_is_an_error_of_its_file(
+    shop: Shop, models: dict[str, Any], words: list[str]
+) -> None:
+    play(shop, models=models)
+    result = shop.run()
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    text = result.stdout.str()
+    assert "Traceback" not in text
+    [line] = [each for each in text.splitlines() if each.startswith("shop.dialeval.yaml:")]
+    assert all(word in line for word in words), line
+
+
+def test_an_unknown_variable_is_noted(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    play(shop)
+    monkeypatch.setenv("DIALEVAL_MODEL_JUGDE", OTHER)
+    shop.run().stdout.fnmatch_lines(
+        ["the variable DIALEVAL_MODEL_JUGDE sets nothing; did you mean 'DIALEVAL_MODEL_JUDGE'?"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("role", "why"),
+    [
+        ("agent", "the agents are declared or brought, and their `use` names their models"),
+        ("comparer", "nobody asks it yet"),
+    ],
+)
+def test_a_model_that_plays_nothing_is_noted(shop: Shop, role: str, why: str) -> None:
+    play(shop)
+    result = shop.run("--dialeval-model", f"{role}=openai:gpt-4o")
+    assert result.ret == 0
+    assert shop.summary["notes"].count(f"the model of {role!r} plays nothing: {why}") == 1
+
+
+# ---- what is written down
+
+
+def test_manifest_and_summary_name_the_models(shop: Shop) -> None:
+    play(shop)
+    result = shop.run()
+    named = {"judge": JUDGE}
+    assert shop.record("manifest")["sources"]["shop.dialeval.yaml"]["models"] == {"clerk": named}
+    assert shop.agent_figures()["models"] == named
+    result.stdout.fnmatch_lines([f"judge ({JUDGE}): 1 call, 100 tokens in, 10 out,*"])
+
+
+def test_a_judge_without_judged_rubrics_is_not_named(shop: Shop) -> None:
+    play(shop, rubrics=[rubric("greet")])
+    assert shop.run().ret == 0
+    assert shop.agent_figures()["models"] == {}
+    assert shop.summary["usage"] == []
+    assert calls(shop) == []
+
+
+def test_distinct_models_counts_roles_of_one_model(shop: Shop) -> None:
+    play(shop, models={"judge": JUDGE, "user": JUDGE}, gates={"distinct_models": True})
+    result = shop.run()
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        [f"gate distinct_models of shop / clerk: MISSED (*user and judge are {JUDGE}):*"]
+    )
+    result.stdout.fnmatch_lines([f"clerk: user and judge are one model, {JUDGE}"])
+
+
+def test_distinct_models_counts_an_agent_that_is_a_model(shop: Shop) -> None:
+    same = "openai:gpt-4o@http://127.0.0.1:9/v1"
+    play(shop, models={"judge": same}, agents={"own": {"use": same}})
+    # Nobody is called: who plays what is known without it.
+    result = shop.run("--dialeval-distinct-models=true", "--dialeval-budget=calls=0")
+    assert result.ret == 1
+    assert shop.agent_figures()["models"] == {"agent": same, "judge": same}
+    result.stdout.fnmatch_lines([f"*own: MISSED (agent and judge are {same})*"])
+    result.stdout.fnmatch_lines([f"own: agent and judge are one model, {same}"])
+
+
+def test_a_model_plays_the_user(shop: Shop) -> None:
+    play(shop, models={"user": OTHER, "judge": JUDGE}, task={"id": "shop", "max_rounds": 4})
+    result = shop.run()
+    assert result.ret == 0
+    assert ("other", "fake-2") in asked(shop)
+    assert [each["role"] for each in shop.summary["usage"]] == ["user", "judge"]
+
+
+def test_distinct_models_holds_where_they_differ(shop: Shop) -> None:
+    play(shop, models={"judge": JUDGE, "user": OTHER})
+    result = shop.run("--dialeval-distinct-models=true")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["gate distinct_models of shop / clerk: held*"])
+    result.stdout.no_fnmatch_line("*are one model*")
+
+
+# ---- recordings, and what is missing
+
+
+def test_a_judge_of_recordings(shop: Shop) -> None:
+    shop.write(
+        "talks/one.jsonl",
+        '{"messages": [{"role": "user", "content": "Lamp?"}, '
+        '{"role": "assistant", "content": "Hello! It is."}]}\n',
+    )
+    play(
+        shop,
+        agents=None,
+        personas=None,
+        transcripts=[{"format": "openai", "path": "talks/one.jsonl", "agent": "old"}],
+        rubrics=[judged("greet"), judged("never", "tractor")],
+    )
+    shop.run().assert_outcomes(passed=1, failed=1)
+    assert len(calls(shop)) == 2
+    assert shop.agent_figures()["models"] == {"judge": JUDGE}
+
+
+def test_an_object_that_cannot_be_loaded_is_one_message_and_no_call(shop: Shop) -> None:
+    play(shop, trials=3)
+    shop.write("client.py", "judge = = 1\n")
+    result = shop.run("--dialeval-budget=calls=5")
+    result.assert_outcomes(errors=3)
+    assert result.ret == 10
+    lines = {each for each in result.outlines if each.startswith("unmeasured:")}
+    assert len(lines) == 1
+    assert "'client.py' cannot be imported" in lines.pop()
+    assert shop.summary["budget"][0]["spent"] == 0
+    assert shop.summary["usage"] == []
+
+
+def test_without_a_key_there_is_one_message(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    play(shop, models={"judge": "openai:gpt-4o"}, trials=3)
+    result = shop.run()
+    result.assert_outcomes(errors=3)
+    assert result.ret == 10
+    lines = [each for each in result.outlines if each.startswith("unmeasured:")]
+    assert len(set(lines)) == 1
+    assert "OPENAI_API_KEY" in lines[0]
+    assert "Traceback" not in result.stdout.str()
