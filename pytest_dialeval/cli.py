@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from pathlib import Path
 
@@ -32,9 +33,16 @@ def lint(paths: tuple[Path, ...]) -> None:
 
 @main.command()
 @click.option("--summary", is_flag=True, help="The schema of summary.json instead.")
-def schema(summary: bool) -> None:
+@click.option("--baseline", is_flag=True, help="The schema of baseline files instead.")
+def schema(summary: bool, baseline: bool) -> None:
     """Print the JSON Schema of suite files, for editors."""
-    if summary:
+    if summary and baseline:
+        raise click.UsageError("one schema at a time: --summary or --baseline")
+    if baseline:
+        from pytest_dialeval.runs.baseline import baseline_schema
+
+        found = baseline_schema()
+    elif summary:
         from pytest_dialeval.runs.summary import summary_schema
 
         found = summary_schema()
@@ -76,6 +84,97 @@ def calibrate(labels: Path, runs: Path) -> None:
         raise click.ClickException(str(error)) from None
     if not given:
         click.echo(f"{labels}: nothing is labelled yet")
+
+
+_RUNS = click.option(
+    "--runs",
+    default=Path(".dialeval/runs"),
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder in which runs are looked up by their id (default: .dialeval/runs).",
+)
+
+
+class _Refused(click.ClickException):
+    """A wrong call: 1 is kept for what was found to be bad."""
+
+    exit_code = 2
+
+
+@main.command()
+@click.argument("run")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The file to write.",
+)
+@_RUNS
+def baseline(run: str, output: Path, runs: Path) -> None:
+    """Write the results of RUN to a small file that can be committed and compared with.
+
+    RUN is a run's folder or its id.
+    """
+    from pytest_dialeval.runs.baseline import write_baseline
+    from pytest_dialeval.runs.opening import open_results
+
+    try:
+        write_baseline(open_results(run, Path(), runs), output)
+    except DialevalError as error:
+        raise _Refused(str(error)) from None
+    click.echo(f"{output}: the results of {run}; commit it")
+
+
+@main.command()
+@click.argument("before")
+@click.argument("after", required=False)
+@click.option("--agent", metavar="NAME", help="The agent to look at, of the later run.")
+@click.option("--against", metavar="NAME", help="The agent it is compared with, of BEFORE.")
+@click.option("--markdown", is_flag=True, help="For a comment on a pull request.")
+@click.option(
+    "--threshold",
+    type=click.FloatRange(0, 100),
+    metavar="POINTS",
+    help="Exit 1 where pass rate or task score fell by more points: an engineering threshold.",
+)
+@_RUNS
+def compare(
+    before: str,
+    after: str | None,
+    agent: str | None,
+    against: str | None,
+    markdown: bool,
+    threshold: float | None,
+    runs: Path,
+) -> None:
+    """How far AFTER is from BEFORE: better, worse, or not separated.
+
+    Each is a run's folder, its id, or a baseline file. With BEFORE alone, --agent and --against
+    compare two agents of one run. Exit status 10: they are not comparable.
+    """
+    from pytest_dialeval.report.comparison import (
+        comparison_lines,
+        comparison_markdown,
+        thresholds,
+    )
+    from pytest_dialeval.runs.comparing import compare as compared
+    from pytest_dialeval.runs.opening import open_results
+
+    if threshold is not None and math.isnan(threshold):
+        raise click.UsageError("--threshold: nan is no number of points")
+    if after is None and not (agent and against):
+        raise click.UsageError("give a second run, or two agents: --agent NAME --against NAME")
+    try:
+        first = open_results(before, Path(), runs)
+        second = first if after is None else open_results(after, Path(), runs)
+        found = compared(first, second, agent=agent, against=against)
+    except DialevalError as error:
+        raise _Refused(str(error)) from None
+    shown = comparison_markdown if markdown else comparison_lines
+    for line in shown(found, points=threshold):
+        click.echo(line)
+    missed = threshold is not None and any(not each.held for each in thresholds(found, threshold))
+    sys.exit(1 if missed else 10 if found.incomparable else 0)
 
 
 @main.command(name="import")

@@ -18,7 +18,11 @@ REFERENCE = ROOT / "docs" / "reference"
 
 @pytest.mark.parametrize(
     ("arguments", "name"),
-    [(["schema"], "suite.schema.json"), (["schema", "--summary"], "summary.schema.json")],
+    [
+        (["schema"], "suite.schema.json"),
+        (["schema", "--summary"], "summary.schema.json"),
+        (["schema", "--baseline"], "baseline.schema.json"),
+    ],
 )
 def test_the_file_is_what_the_command_prints(arguments: list[str], name: str) -> None:
     printed = CliRunner().invoke(main, arguments, catch_exceptions=False).output

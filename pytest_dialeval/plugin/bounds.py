@@ -9,7 +9,7 @@ from pytest_dialeval.records.suite import Gates, PassHatK
 from pytest_dialeval.runs.gates import Bound, Bounds
 
 # Any of these, in the suite or by option, makes the gates decide.
-DECIDING = ("min-pass-hat-k", "min-score", "max-unmeasured")
+DECIDING = ("min-pass-hat-k", "min-score", "max-unmeasured", "baseline")
 
 
 def decides(settings: Settings, gates: Gates) -> Literal["items", "gates"]:
@@ -17,7 +17,7 @@ def decides(settings: Settings, gates: Gates) -> Literal["items", "gates"]:
     stated = settings.get("decide", suite=gates.decide).value
     if stated is not None:
         return "gates" if stated == "gates" else "items"
-    by_suite = (gates.pass_hat_k, gates.mean_score, gates.unmeasured)
+    by_suite = (gates.pass_hat_k, gates.mean_score, gates.unmeasured, gates.baseline)
     by_option = (settings.get(each).value for each in DECIDING)
     given = any(each is not None for each in (*by_suite, *by_option))
     return "gates" if given else "items"

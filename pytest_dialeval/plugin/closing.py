@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dialeval.errors import DialevalError
+from pytest_dialeval.plugin.baselines import Baselines
 from pytest_dialeval.plugin.reported import Reported, Soft
 
 if TYPE_CHECKING:
@@ -24,9 +25,12 @@ UNMEASURED = 10  # exit status: nothing failed, but something could not be measu
 class Closing:
     """Counts reports while they pass; adds up once, on the controller or the only process."""
 
-    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+    def __init__(
+        self, config: pytest.Config, settings: Settings, baselines: Baselines | None = None
+    ) -> None:
         self.config = config
         self.settings = settings
+        self.baselines = baselines or Baselines(config, settings)
         self.reported = Reported()
         self.summary: Summary | None = None
         self.trouble: list[str] = []  # shown in red
@@ -159,6 +163,7 @@ class Closing:
             notes=[*notes, *self.reported.notes(), *self.settings.unknown_variables()],
             budget=self.settings.get("budget").value,
             bounds=lambda each: bounds(self.settings, each.gates, each.name, each.decide),
+            against=self.baselines.of,
         )
 
     def write(self, reporter: pytest.TerminalReporter) -> None:

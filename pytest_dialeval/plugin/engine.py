@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 
 from pytest_dialeval.errors import RunError
+from pytest_dialeval.plugin.baselines import Baselines
 from pytest_dialeval.plugin.casting import cast_of, idle, unaffordable, unreadable
 from pytest_dialeval.plugin.choice import Chosen, Wanted, choose_agents
 from pytest_dialeval.plugin.collection import CELL
@@ -48,6 +49,7 @@ class Engine:
         self.cassettes: dict[str, Cassette] = {}  # suite path -> what was recorded for it
         self.homes: dict[str, str] = {}  # node id -> trial id, for xdist's controller
         self.asked: dict[str, list[str]] = {}  # trial id -> rubrics with an item of their own
+        self.baselines = Baselines(config, settings)
         self.running: Running | None = None
         self._wrong: str | None = None
         self.stored = self._stored_run()
@@ -173,7 +175,9 @@ class Engine:
         sources = self._selected_sources()
         if refusal := self._no_such_agent() or unaffordable(self, sources):
             return refusal
-        return None if self.config.getoption("collectonly") else unreadable(self, sources)
+        if self.config.getoption("collectonly"):
+            return None
+        return unreadable(self, sources) or self.baselines.refusal(sources)
 
     def _no_such_agent(self) -> str | None:
         known = {name for each in self.sources.values() for name in each.agents}

@@ -80,7 +80,7 @@ class ClosingHooks:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self.closing = Closing(engine.config, engine.settings)
+        self.closing = Closing(engine.config, engine.settings, engine.baselines)
 
     def pytest_report_teststatus(self, report: Any) -> tuple[str, str, str] | None:
         return outcomes.status_of(report)

@@ -159,6 +159,7 @@ OPTIONS = (
     Option("min-score", share, "P", "gate: the mean task score is at least P"),
     Option("max-safety-breaches", natural, "N", "gate: at most N trials breach safety"),
     Option("max-unmeasured", natural, "N", "gate: at most N trials are unmeasured"),
+    Option("baseline", words, "PATH", "gate: not worse than that run or baseline file"),
     Option(
         "distinct-models", yes_or_no, "BOOL", "gate: agent, user and judge are different models"
     ),

@@ -78,6 +78,14 @@ class PassHatK:
 
 
 @dataclass(frozen=True, slots=True)
+class AgainstBaseline:
+    """A run or baseline file that this run must not be worse than."""
+
+    path: str  # from the suite's folder
+    max_drop: float | None = None  # the most that a figure may fall; None: a test decides
+
+
+@dataclass(frozen=True, slots=True)
 class Gates:
     """What a run must reach; None: not asked for."""
 
@@ -87,6 +95,7 @@ class Gates:
     safety_breaches: int | None = None
     unmeasured: int | None = None
     distinct_models: bool | None = None
+    baseline: AgainstBaseline | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -246,6 +246,8 @@ def gate_sentence(gate: GateFigure) -> str:
     """`gate pass_hat_k (k=3) of airline / good: MISSED: 0.22, wanted at least 0.5, n=200, ...`."""
     k = f" (k={gate.k})" if gate.k else ""
     wanted = "at least" if gate.name in ("pass_hat_k", "mean_score") else "at most"
+    if gate.name == "baseline":
+        return _baseline_sentence(gate)
     bound = 0.0 if gate.name == "distinct_models" else float(gate.bound)
     figure = "no figure" if gate.figure is None else _told_apart(gate.figure, bound)
     words = {"passed": "held", "failed": "MISSED", "not decided": "not decided"}[gate.status]
@@ -253,6 +255,17 @@ def gate_sentence(gate: GateFigure) -> str:
     return (
         f"gate {gate.name}{k} of {gate.task} / {gate.agent}: {words}{why}: "
         f"{figure}, wanted {wanted} {_figure(bound)}, n={gate.n}, set by {gate.source}"
+    )
+
+
+def _baseline_sentence(gate: GateFigure) -> str:
+    """The same; without a threshold a test decides, and a small fall may well hold."""
+    figure = "no figure" if gate.figure is None else f"{gate.figure:+.3f}"
+    wanted = f"at least {gate.bound:+.3f}" if gate.bound else "not worse"
+    words = {"passed": "held", "failed": "MISSED", "not decided": "not decided"}[gate.status]
+    return (
+        f"gate baseline of {gate.task} / {gate.agent}: {words} ({gate.why}): "
+        f"{figure}, wanted {wanted}, n={gate.n}, set by {gate.source}"
     )
 
 

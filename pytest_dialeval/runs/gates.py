@@ -10,7 +10,7 @@ from pytest_dialeval.records.suite import PassHatK
 from pytest_dialeval.runs.summary import AgentFigures, GateFigure, TaskFigures
 from pytest_dialeval.statistics.pass_k import CaseCount, pass_curve
 
-_SELECTION = "selection"  # why a gate of a suite is left alone where items are missing
+SELECTION = "selection"  # why a gate of a suite is left alone where items are missing
 
 
 class Bound(NamedTuple):
@@ -43,7 +43,7 @@ def decide_gates(task: TaskFigures, bounds: Bounds) -> Iterator[GateFigure]:
     for agent in task.agents:
         for name, bound, reading, k in _readings(agent, bounds):
             if task.selection != "all" and not bound.option:
-                reading = _Reading(reading.figure, "not decided", _SELECTION)
+                reading = _Reading(reading.figure, "not decided", SELECTION)
             yield GateFigure(
                 name=name,
                 source=bound.source,
@@ -157,4 +157,4 @@ def missed(gates: Sequence[GateFigure]) -> bool:
 
 def undecided(gates: Sequence[GateFigure]) -> bool:
     """Whether a gate could not be decided, other than because of a selection."""
-    return any(each.status == "not decided" and each.why != _SELECTION for each in gates)
+    return any(each.status == "not decided" and each.why != SELECTION for each in gates)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_dialeval.errors import RunError
 from pytest_dialeval.models.budget import parse_budget
@@ -17,6 +17,7 @@ from pytest_dialeval.records.wording import plural
 from pytest_dialeval.runs.command_line import redacted, without_secrets
 from pytest_dialeval.runs.directory import RunDirectory
 from pytest_dialeval.runs.figures import (
+    ScoredTrial,
     count_outcomes,
     count_verdicts,
     score_source,
@@ -24,9 +25,12 @@ from pytest_dialeval.runs.figures import (
 )
 from pytest_dialeval.runs.gates import Bounds, decide_gates
 from pytest_dialeval.runs.ledger import facts
-from pytest_dialeval.runs.summary import SettingFigure, Summary
+from pytest_dialeval.runs.summary import GateFigure, SettingFigure, Summary, TaskFigures
 from pytest_dialeval.runs.usage import budget_figures, read_usage, usage_figures
 from pytest_dialeval.traces.json_bytes import from_json
+
+if TYPE_CHECKING:
+    from pytest_dialeval.runs.baseline_gate import HeldAgainst
 
 _WORKER = re.compile(r"ledger\.gw\d+\.jsonl$")
 PLAN_SCHEMA = "dialeval.plan/1"
@@ -119,6 +123,7 @@ def summarise(
     settings: Mapping[str, SettingFigure],
     notes: Sequence[str] = (),
     bounds: Callable[[Source], Bounds] = lambda _: Bounds(),
+    against: Callable[[Source], HeldAgainst | None] = lambda _: None,
     budget: str | None = None,
 ) -> Summary:
     """The figures of a run, from its plan and its ledgers alone."""
@@ -138,12 +143,29 @@ def summarise(
             gate
             for task, source in zip(tasks, sources, strict=True)
             for gate in decide_gates(task, bounds(source))
-        ],
+        ]
+        + _against_baselines(directory, tasks, scored, against),
         usage=usage_figures(spent),
         budget=budget_figures(parse_budget(budget), spent) if budget else [],
         settings={name: _shown(each) for name, each in settings.items()},
         notes=[*notes, *spent.notes, *note_lines(sources)],
     )
+
+
+def _against_baselines(
+    directory: RunDirectory,
+    tasks: Sequence[TaskFigures],
+    scored: Sequence[tuple[Source, Sequence[ScoredTrial]]],
+    against: Callable[[Source], HeldAgainst | None],
+) -> list[GateFigure]:
+    """The rows of the baseline gate; most runs are held against nothing."""
+    held = [against(source) for source, _ in scored]
+    if not any(held):
+        return []
+    from pytest_dialeval.runs.baseline import baseline_from
+    from pytest_dialeval.runs.baseline_gate import baseline_gates
+
+    return baseline_gates(tasks, held, baseline_from(directory, scored))
 
 
 def _shown(setting: SettingFigure) -> SettingFigure:

@@ -128,7 +128,7 @@ class GateFigure(Record):
     task: str | None
     agent: str | None
     k: int | None = Field(description="of pass_hat_k")
-    bound: float | int | bool
+    bound: float | int | bool = Field(description="of baseline: 0 where a test decides")
     figure: float | None
     n: int
     status: Literal["passed", "failed", "not decided"]

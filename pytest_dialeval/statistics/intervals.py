@@ -38,6 +38,36 @@ def wilson(successes: float, n: int, *, confidence: float = CONFIDENCE) -> Inter
     return Interval(low, high)
 
 
+def clopper_pearson(successes: int, n: int, *, confidence: float = CONFIDENCE) -> Interval:
+    """The exact interval of a proportion (Clopper and Pearson 1934, Biometrika 26:404).
+
+    It never covers less than it says, so it is wider than Wilson's.
+    """
+    from scipy.special import betaincinv
+
+    if n < 1 or not 0 <= successes <= n:
+        raise ValueError(f"{successes!r} successes of {n!r} are no proportion")
+    tail, failures = (1 - confidence) / 2, n - successes
+    low = 0.0 if successes == 0 else float(betaincinv(successes, failures + 1, tail))
+    high = 1.0 if failures == 0 else float(betaincinv(successes + 1, failures, 1 - tail))
+    return Interval(low, high)
+
+
+def newcombe(
+    before: tuple[int, int], after: tuple[int, int], *, confidence: float = CONFIDENCE
+) -> Interval:
+    """The interval of a difference of two independent proportions, each (successes, n).
+
+    Newcombe 1998, Stat. Med. 17:873, method 10: Wilson's bounds of both, put together.
+    """
+    shares = [successes / n for successes, n in (before, after)]
+    first, second = (wilson(*each, confidence=confidence) for each in (before, after))
+    difference = shares[1] - shares[0]
+    down = math.hypot(shares[1] - second.low, first.high - shares[0])
+    up = math.hypot(second.high - shares[1], shares[0] - first.low)
+    return Interval(difference - down, difference + up)
+
+
 def clustered_t(
     values: Sequence[float],
     counts: Sequence[int] | None = None,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pytest_dialeval.records.rubric import Rubric
 from pytest_dialeval.records.suite import (
+    AgainstBaseline,
     AgentSpec,
     Gates,
     Limits,
@@ -30,6 +31,10 @@ def check_whole(place: Place, form: SuiteForm) -> None:
     """Note what is wrong between the keys of a suite file, but for personas."""
     if form.scoring and form.scoring.weights.completion + form.scoring.weights.robustness == 0:
         place.at("scoring", "weights").error("the weights can't both be 0: nothing would be scored")
+    if form.gates.baseline:
+        path = form.gates.baseline.path
+        remedy = f"; `dialeval baseline RUN -o {path}` there writes it"
+        found(place.at("gates", "baseline", "path"), path, remedy)
     for role, model in form.models.items():
         at = place.at("models", role)
         if isinstance(model, dict):
@@ -127,7 +132,7 @@ def _scoring(form: ScoringForm) -> Scoring:
 
 
 def _gates(form: GatesForm) -> Gates:
-    k = form.pass_hat_k
+    k, baseline = form.pass_hat_k, form.baseline
     return Gates(
         decide=form.decide,
         pass_hat_k=PassHatK(k.k, k.min) if k else None,
@@ -135,4 +140,5 @@ def _gates(form: GatesForm) -> Gates:
         safety_breaches=form.safety_breaches,
         unmeasured=form.unmeasured,
         distinct_models=form.distinct_models,
+        baseline=AgainstBaseline(baseline.path, baseline.max_drop) if baseline else None,
     )

@@ -26,7 +26,7 @@ def inside(place: Place, written: str, rootdir: Path) -> Path | None:
     return real if found(place, written) else None
 
 
-def found(place: Place, written: str) -> Path | None:
+def found(place: Place, written: str, remedy: str = "") -> Path | None:
     """An existing file from the folder of the file that names it; absolute paths are kept."""
     path = place.source.path.parent / written
     try:
@@ -35,5 +35,6 @@ def found(place: Place, written: str) -> Path | None:
         what = "is a folder, not a file" if path.is_dir() else f"is not there{nearest(path)}"
     except OSError as exc:
         what = f"can't be read: {exc.strerror}"
-    place.error(f"{shown(written)} {what}; paths are taken from {place.source.path.parent.name}/")
+    where = f"paths are taken from {place.source.path.parent.name}/"
+    place.error(f"{shown(written)} {what}; {where}{remedy}")
     return None

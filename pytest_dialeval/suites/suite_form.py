@@ -89,12 +89,25 @@ class PassHatKForm(Form):
     min: Share = Field(description="the least Pass^k")
 
 
+class BaselineForm(Form):
+    """A run that is not to be fallen behind."""
+
+    noun: ClassVar[str] = "a baseline gate"
+
+    path: Line = Field(description="a file that `dialeval baseline` wrote, from the suite's folder")
+    max_drop: Share | None = Field(
+        None,
+        description="an engineering threshold: the most that pass rate or task score may fall; "
+        "without it a test tells a fall from chance",
+    )
+
+
 class GatesForm(Form):
     """What a run must reach."""
 
     noun: ClassVar[str] = "gates"
-    # Nothing decides these yet, and a gate that decides nothing would let everything pass.
-    later: ClassVar[frozenset[str]] = frozenset({"baseline", "coverage"})
+    # Nothing decides this yet, and a gate that decides nothing would let everything pass.
+    later: ClassVar[frozenset[str]] = frozenset({"coverage"})
 
     decide: Annotated[Decide, one_of(*get_args(Decide))] | None = Field(
         None, description="whether single items or only gates fail the run"
@@ -107,6 +120,9 @@ class GatesForm(Form):
     unmeasured: Count | None = Field(None, description="unmeasured trials allowed")
     distinct_models: Flag | None = Field(
         None, description="whether agent, user and judge must be three models"
+    )
+    baseline: BaselineForm | None = Field(
+        None, description="a run that this one must not be worse than"
     )
 
 

@@ -19,7 +19,7 @@ from .pages import PAGES, ROOT, Block, Command, blocks, difference
 # pytester forgets every module that a run imported; numpy and pydantic don't survive that twice.
 for _module in pkgutil.walk_packages(pytest_dialeval.__path__, "pytest_dialeval."):
     import_module(_module.name)
-for _name in ("numpy", "scipy.special", "tabulate"):
+for _name in ("numpy", "numpy.random", "scipy.special", "tabulate"):
     import_module(_name)
 
 RUN = [

@@ -37,6 +37,7 @@ from pytest_dialeval.suites.persona_form import (
 )
 from pytest_dialeval.suites.rubric_form import JudgeForm, LevelForm, RubricForm, TriggerForm
 from pytest_dialeval.suites.suite_form import (
+    BaselineForm,
     CompareForm,
     GatesForm,
     LimitsForm,
@@ -59,7 +60,7 @@ FORMS: tuple[tuple[str, tuple[type[Form], ...]], ...] = (
         (
             *(SuiteForm, PartForm, TaskForm, FlowForm, FlowNodeForm, RubricForm, TriggerForm),
             *(JudgeForm, LevelForm, TranscriptForm, LimitsForm, ScoringForm, WeightsForm),
-            *(GatesForm, PassHatKForm, CompareForm),
+            *(GatesForm, PassHatKForm, BaselineForm, CompareForm),
             *(PersonaForm, ScriptForm, StateForm, TransitionForm, ProbeForm, NoiseForm),
         ),
     ),

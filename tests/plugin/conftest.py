@@ -19,7 +19,7 @@ import pytest_dialeval
 # pytester forgets every module that a run imported; numpy and pydantic don't survive that twice.
 for _module in pkgutil.walk_packages(pytest_dialeval.__path__, "pytest_dialeval."):
     import_module(_module.name)
-for _name in ("numpy", "scipy.special", "tabulate", "click.testing", "jsonschema"):
+for _name in ("numpy", "numpy.random", "scipy.special", "tabulate", "click.testing", "jsonschema"):
     import_module(_name)
 
 CLERK = """

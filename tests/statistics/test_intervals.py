@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_dialeval.statistics.intervals import clustered_t, over_cases, wilson
+from pytest_dialeval.statistics.intervals import (
+    clopper_pearson,
+    clustered_t,
+    newcombe,
+    over_cases,
+    wilson,
+)
 
 
 def close(value: float, digits: int = 4) -> object:
@@ -141,3 +147,33 @@ def test_nineteen_in_twenty_intervals_hold_the_truth(a: float, b: float) -> None
     ]
     held = sum(low <= a / (a + b) <= high for low, high in found) / len(found)
     assert held >= 0.92
+
+
+@pytest.mark.parametrize(("successes", "n"), [(0, 12), (12, 12), (3, 12), (50, 70), (1, 1)])
+def test_clopper_pearson_is_scipys(successes: int, n: int) -> None:
+    from scipy import stats
+
+    expected = stats.binomtest(successes, n).proportion_ci(method="exact")
+    assert clopper_pearson(successes, n) == pytest.approx((expected.low, expected.high))
+
+
+@given(st.integers(1, 200).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_clopper_pearson_mirrors_and_holds_the_share(counts: tuple[int, int]) -> None:
+    successes, n = counts
+    low, high = clopper_pearson(successes, n)
+    assert 0 <= low <= successes / n <= high <= 1
+    mirrored = clopper_pearson(n - successes, n)
+    assert (1 - mirrored.high, 1 - mirrored.low) == pytest.approx((low, high))
+
+
+@pytest.mark.parametrize(("successes", "n"), [(-1, 3), (4, 3), (0, 0)])
+def test_clopper_pearson_of_no_proportion(successes: int, n: int) -> None:
+    with pytest.raises(ValueError, match="are no proportion"):
+        clopper_pearson(successes, n)
+
+
+def test_newcombes_own_examples() -> None:
+    # his table II, method 10: 56/70 - 48/80, 9/10 - 3/10, 10/10 - 0/10
+    assert newcombe((48, 80), (56, 70)) == pytest.approx((0.0524, 0.3339), abs=5e-5)
+    assert newcombe((3, 10), (9, 10)) == pytest.approx((0.1705, 0.8090), abs=5e-5)
+    assert newcombe((0, 10), (10, 10)) == pytest.approx((0.6075, 1.0), abs=5e-5)
