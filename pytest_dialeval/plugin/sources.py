@@ -273,7 +273,7 @@ def from_transcripts(engine: Engine, name: str, suite: Suite, offers: Offers) ->
         name=name,
         suite=suite,
         seed=suite.seed or suite.task.id,
-        limits=suite.limits,
+        limits=engine.limits(suite),
         agents={each: AgentSpec(each, RECORDED) for each in found},
         trials=tuple(each.trial for each in planned),
         rubrics=suite.rubrics,

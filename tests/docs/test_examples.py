@@ -17,11 +17,12 @@ from .pages import ROOT
 pytestmark = pytest.mark.slow
 
 CALLS = ("express_rider", "live_upgrade", "rider_contract")
+JUDGED = {f"{each}_judged" for each in CALLS}
 ATTITUDES = {"cooperative", "reluctant", "hesitant", "argumentative", "adversarial"}
 
 
 def run(folder: Path, *arguments: str) -> tuple[int, str, dict[str, Any]]:
-    """Exit status, output and summary of all four suites in a copy."""
+    """Exit status, output and summary of all suites in a copy."""
     shutil.copytree(ROOT / "example_suites", folder, ignore=shutil.ignore_patterns("__pycache__"))
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "dialeval", "-q", "--tb=no", *arguments],
@@ -38,7 +39,12 @@ def run(folder: Path, *arguments: str) -> tuple[int, str, dict[str, Any]]:
 def test_by_default_they_pass(tmp_path: Path) -> None:
     status, _, summary = run(tmp_path / "examples")
     assert status == 0
-    assert {each["id"] for each in summary["tasks"]} == {*CALLS, "support"}
+    assert {each["id"] for each in summary["tasks"]} == {
+        *CALLS,
+        "support",
+        *JUDGED,
+        "support_judged",
+    }
     assert summary["verdicts"]["failed"] == summary["verdicts"]["unmeasured"] == 0
     for task in summary["tasks"]:
         for agent in task["agents"]:
@@ -51,7 +57,8 @@ def test_by_default_they_pass(tmp_path: Path) -> None:
 def test_the_agent_of_before_fails_in_every_call_and_sometimes_only(tmp_path: Path) -> None:
     status, output, summary = run(tmp_path / "examples", "--dialeval-agent", "baseline")
     assert status == 1
-    assert "support.dialeval.yaml left out: it declares assistant, not baseline" in output
+    for each in ("support", "support_judged", *JUDGED):
+        assert f"{each}.dialeval.yaml left out: it declares " in output
     assert {each["id"] for each in summary["tasks"]} == set(CALLS)
     assert summary["verdicts"]["unmeasured"] == 0
     for task in summary["tasks"]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from .conftest import Shop
@@ -26,7 +28,7 @@ client = Client()
 """
 
 
-@pytest.mark.parametrize(("turn_timeout", "deadline"), [(5, "120"), (300, "300")])
+@pytest.mark.parametrize(("turn_timeout", "deadline"), [(60, "120"), (300, "300")])
 def test_a_judge_s_call_may_take_as_long_as_a_turn(
     shop: Shop, turn_timeout: int, deadline: str
 ) -> None:
@@ -40,3 +42,20 @@ def test_a_judge_s_call_may_take_as_long_as_a_turn(
     shop.run().assert_outcomes(passed=1)
 
     assert (shop.path / "deadline").read_text(encoding="utf-8") == deadline
+
+
+def test_an_option_gives_it_to_the_judge_of_recordings_too(shop: Shop) -> None:
+    shop.write("clients.py", CLIENT)
+    said = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+    shop.write("talk.jsonl", json.dumps({"task_id": "hi", "messages": said}) + "\n")
+    shop.suite(
+        agents=None,
+        personas=None,
+        transcripts=[{"format": "openai", "path": "talk.jsonl", "agent": "clerk"}],
+        models={"judge": "python:clients.py:client:slow"},
+        rubrics=[{"id": "greets", "dimension": "completion", "judge": "the agent greets"}],
+    )
+
+    shop.run("--dialeval-turn-timeout", "300").assert_outcomes(passed=1)
+
+    assert (shop.path / "deadline").read_text(encoding="utf-8") == "300"
