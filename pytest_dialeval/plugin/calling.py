@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +23,9 @@ from pytest_dialeval.models.recorder import Recorder
 from pytest_dialeval.models.tape import Tape
 from pytest_dialeval.models.usage import UsageSink
 from pytest_dialeval.plugin.casting import cassette_of, mode_of
-from pytest_dialeval.runs.usage import write_usage
+from pytest_dialeval.records.model import ChatAnswer, ChatCall
+from pytest_dialeval.runs.directory import worker_order
+from pytest_dialeval.runs.usage import Spent, read_usage, write_usage
 
 if TYPE_CHECKING:
     from pytest_dialeval.conversation.clock import LoopClock
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
     from pytest_dialeval.runs.directory import RunDirectory
     from pytest_dialeval.traces.redaction import Redaction
 
+NOTED = 1.0  # seconds between two notes of what a worker has spent
 TAPES = "tapes"  # folder in a run: what each worker recorded
 
 
@@ -46,7 +51,8 @@ class Calls:
         self._clock = clock
         self._prices = Prices(read_prices(engine.settings.tables["prices"]))
         self.usage = UsageSink()
-        self.budget = Budget(_share(engine), watch=clock)
+        self.budget = Budget(_share(engine, directory), watch=clock)
+        self._noted = float("-inf")
         self._doors: dict[Path | None, Door] = {}
         self._recorders: dict[str, Recorder] = {}
         self._tapes: list[Tape] = []
@@ -75,14 +81,26 @@ class Calls:
 
     def _tape(self, suite: str) -> Tape:
         tape = Tape(
-            self._directory.path / TAPES / f"{_tape_name(suite)}.{self._engine.worker}.jsonl"
+            self._directory.path / TAPES / f"{tape_name(suite)}.{self._engine.worker}.jsonl"
         )
         self._tapes.append(tape)
         return tape
 
     def _paid(self, source: LoadedSource) -> Chat:
         clock, door = self._clock, self._door(source)
-        return Budgeted(door, self.budget, self.usage, self._prices, clock=lambda: clock.now)
+        paid = Budgeted(door, self.budget, self.usage, self._prices, clock=lambda: clock.now)
+        return paid if self._engine.worker == "main" else Noted(paid, self._note)
+
+    def _note(self) -> None:
+        """A worker that is killed must not give its share of the budget back."""
+        if (now := self._clock.unpaused) - self._noted >= NOTED:
+            self._noted = now
+            with suppress(RunError):  # said when it is closed
+                self._write()
+
+    def _write(self) -> None:
+        notes = [note for each in self._doors.values() for note in each.notes]
+        write_usage(self._directory, self._engine.worker, self.usage, self.budget, notes)
 
     def _door(self, source: LoadedSource) -> Door:
         """One for all, so that limits hold for all; client objects are of a suite's own folder."""
@@ -112,15 +130,29 @@ class Calls:
         """Leave on disk what was recorded and what it took."""
         for tape in self._tapes:
             tape.close()
-        notes = [note for each in self._doors.values() for note in each.notes]
         try:
-            write_usage(self._directory, self._engine.worker, self.usage, self.budget, notes)
+            self._write()
         except RunError as error:
             self._engine.trouble.append(str(error))
 
 
-def _share(engine: Engine) -> BudgetLimits:
-    """The budget, or one worker's share of it."""
+class Noted:
+    """A way to models; after each call somebody is told."""
+
+    def __init__(self, inner: Chat, note: Callable[[], None]) -> None:
+        self._inner = inner
+        self._note = note
+
+    async def chat(self, call: ChatCall, *, deadline: float) -> ChatAnswer:
+        """The answer of `inner`."""
+        try:
+            return await self._inner.chat(call, deadline=deadline)
+        finally:
+            self._note()
+
+
+def _share(engine: Engine, directory: RunDirectory) -> BudgetLimits:
+    """The budget, or one worker's share of it, without what those took whom it replaces."""
     text = engine.settings.get("budget").value
     if text is None:
         return BudgetLimits()
@@ -128,11 +160,20 @@ def _share(engine: Engine) -> BudgetLimits:
     if engine.worker == "main":
         return whole
     count = int(getattr(engine.config, "workerinput", {})["workercount"])
-    number = int(engine.worker.removeprefix("gw")) % count  # one that replaces a lost worker
-    return divide(whole, count)[number]
+    own = int(engine.worker.removeprefix("gw"))
+    replaced = [f"gw{each}" for each in range(own % count, own, count)]
+    return left_by(divide(whole, count)[own % count], read_usage(directory, replaced))
 
 
-def _tape_name(suite: str) -> str:
+def left_by(limits: BudgetLimits, spent: Spent) -> BudgetLimits:
+    """What remains of them; a limit that is passed is 0."""
+    took: dict[str, float] = {"calls": spent.amount.calls, "tokens": spent.amount.tokens}
+    took |= {"usd": spent.amount.nanos / 1e9, "minutes": spent.seconds / 60}
+    given = ((name, getattr(limits, name), value) for name, value in took.items())
+    return replace(limits, **{name: max(0, each - value) for name, each, value in given if each})
+
+
+def tape_name(suite: str) -> str:
     return blake2b(suite.encode(), digest_size=8).hexdigest()
 
 
@@ -142,7 +183,7 @@ def merge_tapes(
     """Take what the workers recorded into the cassettes; a line about each, and if it was kept."""
     folder = directory.path / TAPES
     for suite in dict.fromkeys(each.suite for each in sources):
-        parts = sorted(folder.glob(f"{_tape_name(suite)}.*.jsonl"))
+        parts = sorted(folder.glob(f"{tape_name(suite)}.*.jsonl"), key=worker_order)
         if not parts:
             continue
         path = cassette_path(rootdir / suite)

@@ -66,6 +66,11 @@ class RunDirectory:
             file.write(line + b"\n")
 
 
+def worker_order(path: Path) -> tuple[int, str]:
+    """Files of workers in the order in which those began: gw10 replaced gw9, or came later."""
+    return len(path.name), path.name
+
+
 def prune(runs: Path, *, keep: Path) -> None:
     """Remove all but the last 20 runs; only what a run of ours made, and none that may still go."""
     made = sorted(_made(runs), key=lambda each: each.name)

@@ -15,7 +15,7 @@ from pytest_dialeval.models.budget import parse_budget
 from pytest_dialeval.records.run import Source, TrialFacts
 from pytest_dialeval.records.wording import plural
 from pytest_dialeval.runs.command_line import redacted, without_secrets
-from pytest_dialeval.runs.directory import RunDirectory
+from pytest_dialeval.runs.directory import RunDirectory, worker_order
 from pytest_dialeval.runs.figures import (
     ScoredTrial,
     count_outcomes,
@@ -100,7 +100,7 @@ def read_facts(directory: RunDirectory) -> dict[str, TrialFacts]:
     found = [each for each in directory.path.glob("ledger.gw*.jsonl") if _WORKER.match(each.name)]
     if not found:
         raise RunError(f"{directory.path}: the ledger is gone; nothing can be said of this run")
-    return facts(sorted(found))
+    return facts(sorted(found, key=worker_order))
 
 
 def unfinished(directory: RunDirectory, sources: Sequence[Source]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from pytest_dialeval.models.budget import Amount, Budget, BudgetLimits, Standing, standings
 from pytest_dialeval.models.usage import Tally, UsageSink
@@ -42,10 +43,11 @@ def write_usage(
     directory.write(f"usage.{worker}", document)
 
 
-def read_usage(directory: RunDirectory) -> Spent:
-    """What all workers wrote."""
+def read_usage(directory: RunDirectory, workers: Sequence[str] = ("*",)) -> Spent:
+    """What workers wrote, by default all of them."""
     usage, amount, seconds, notes = UsageSink(), Amount(), 0.0, dict[str, None]()
-    for path in sorted(directory.path.glob("usage.*.json")):
+    found = (directory.path.glob(f"usage.{each}.json") for each in workers)
+    for path in sorted(chain.from_iterable(found)):
         document = read_json(path)
         usage.take(document["rows"])
         amount += Amount(*document["spent"])

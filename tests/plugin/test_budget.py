@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import Shop, rubric
+from .conftest import Shop, persona, rubric
 from .played import CLIENT, JUDGE, calls, judged, play, usage
 
 PRICE = f'[tool.dialeval.prices]\n"{JUDGE}" = {{input = 1000, output = 10000}}\n'
@@ -159,6 +159,35 @@ def test_money_without_a_price(shop: Shop) -> None:
     assert "[tool.dialeval.prices]" in line
     assert calls(shop) == []
     assert shop.runs == []
+
+
+CRASHING = """
+import os
+from pathlib import Path
+
+LOG = Path(__file__).with_name("held.txt")
+
+async def answer(message):
+    with LOG.open("a") as log:
+        log.write("x")
+    if LOG.stat().st_size == 3:
+        os._exit(1)
+    return "Hello!"
+"""
+
+
+@pytest.mark.slow
+def test_who_replaces_a_lost_worker_has_what_that_one_left(shop: Shop) -> None:
+    shop.write("conftest.py", "import pytest_dialeval.plugin.calling as it\nit.NOTED = 0.0\n")
+    shop.write("agent.py", CRASHING)
+    agents = {"one": {"use": "python:agent.py:answer"}}
+    play(shop, trials=6, agents=agents, personas=[persona("buyer", "Hi")])
+    shop.pytester.runpytest_subprocess(
+        "-p", "xdist", "-n", "1", "-p", "dialeval", "--dialeval-budget=calls=3"
+    )
+    assert len(calls(shop)) == 3
+    assert usage(shop)["calls"] == 3
+    assert standing(shop)["calls"]["left"] == 0
 
 
 @pytest.mark.slow

@@ -17,8 +17,13 @@ from typing import Any
 import pytest
 
 from pytest_dialeval.models.cassette_file import read_cassette
+from pytest_dialeval.plugin.calling import merge_tapes, tape_name
 from pytest_dialeval.records.verdict import Verdict
+from pytest_dialeval.runs.directory import RunDirectory
 from pytest_dialeval.runs.trial import Grader
+from tests.models.scripted_chat import a_call
+from tests.models.test_cassette import an_entry, taped
+from tests.runs.samples import source
 
 from .conftest import Shop, persona, rubric
 from .played import CLIENT, JUDGE, calls, forget, judged, play, verdicts
@@ -366,6 +371,16 @@ def test_each_suite_has_its_own(shop: Shop) -> None:
     forget(shop)
     assert shop.run().ret == 0  # one replays, the other asks
     assert [each[2] for each in calls(shop)] == ["other.clerk.buyer"]
+
+
+def test_what_the_tenth_worker_recorded_stands_against_the_ninth(tmp_path: Path) -> None:
+    run, suite = RunDirectory(tmp_path / "run"), "shop.dialeval.yaml"
+    for worker, words in (("gw9", "When?"), ("gw10", "Where?")):  # one trial, held twice
+        taped(run.path / "tapes" / f"{tape_name(suite)}.{worker}.jsonl", an_entry(a_call(words)))
+    [(told, kept)] = merge_tapes(run, [source([], [], suite=suite)], tmp_path)
+    assert kept, told
+    entries = read_cassette(tmp_path / "shop.cassette.jsonl").entries
+    assert list(entries) == [an_entry(a_call("Where?")).key]
 
 
 # ---- what cannot be read or written

@@ -198,6 +198,15 @@ def test_facts_come_from_all_ledgers(directory: RunDirectory) -> None:
     }
 
 
+def test_the_tenth_worker_came_after_the_ninth(directory: RunDirectory) -> None:
+    for worker, verdict in (("gw9", failed("r")), ("gw10", passed("r"))):
+        writer = LedgerWriter(directory.path / f"ledger.{worker}.jsonl")
+        writer.conversation(conversation("t-1"))
+        writer.verdict("t-1", verdict)
+        writer.close()
+    assert read_facts(directory)["t-1"].verdicts == {"r": passed("r")}
+
+
 def test_a_run_whose_ledger_is_gone_says_so(directory: RunDirectory) -> None:
     with pytest.raises(RunError, match="the ledger is gone"):
         read_facts(directory)
