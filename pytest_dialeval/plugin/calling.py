@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from pytest_dialeval.conversation.importing import imported
 from pytest_dialeval.errors import DialevalError
@@ -25,7 +25,9 @@ from pytest_dialeval.runs.usage import write_usage
 
 if TYPE_CHECKING:
     from pytest_dialeval.plugin.engine import Engine
+    from pytest_dialeval.plugin.options import Settings
     from pytest_dialeval.plugin.sources import LoadedSource
+    from pytest_dialeval.records.model import ModelSpec
     from pytest_dialeval.records.run import Source
     from pytest_dialeval.runs.directory import RunDirectory
     from pytest_dialeval.traces.redaction import Redaction
@@ -33,34 +35,52 @@ if TYPE_CHECKING:
 TAPES = "tapes"  # folder in a run: what each worker recorded
 
 
+class Desk(Protocol):
+    """What is behind the calls: a session's engine, or xdist's controller."""
+
+    settings: Settings
+    rootdir: Path
+
+    @property
+    def worker(self) -> str: ...
+
+    def relative(self, path: Path) -> str: ...
+
+    def share(self) -> BudgetLimits: ...
+
+
 class Calls:
     """Made with the run; opens connections only when a model is asked."""
 
-    def __init__(self, engine: Engine, directory: RunDirectory, redaction: Redaction) -> None:
+    def __init__(self, engine: Desk, directory: RunDirectory, redaction: Redaction) -> None:
         self._engine = engine
         self._directory = directory
         self._redaction = redaction
         self._prices = Prices(read_prices(engine.settings.tables["prices"]))
         self.usage = UsageSink()
-        self.budget = Budget(_share(engine))
+        self.budget = Budget(engine.share())
         self._doors: dict[Path | None, Door] = {}
         self._recorders: dict[str, Recorder] = {}
         self._tapes: list[Tape] = []
 
     def chat(self, source: LoadedSource) -> Recorder:
         """The way to the models of a source; sources of one suite share its cassette."""
-        path = source.suite.path
+        return self.chat_of(Path(source.suite.path), source.models.values())
+
+    def chat_of(self, suite: Path, models: Iterable[ModelSpec]) -> Recorder:
+        """The same for a suite that only its plan is known of."""
+        path = str(suite)
         if path not in self._recorders:
-            self._recorders[path] = self._recorder(source, Path(path))
+            self._recorders[path] = self._recorder(suite, models)
         return self._recorders[path]
 
-    def _recorder(self, source: LoadedSource, suite: Path) -> Recorder:
+    def _recorder(self, suite: Path, models: Iterable[ModelSpec]) -> Recorder:
         path = cassette_path(suite)
         mode: Mode = self._engine.settings.get("record").value or default_mode(path)
         cassette = Cassette() if mode == "off" else read_cassette(path)
         tape = None if mode in ("none", "off") else self._tape(self._engine.relative(suite))
         return Recorder(
-            None if mode == "none" else self._paid(source),
+            None if mode == "none" else self._paid(suite, models),
             cassette,
             mode,
             name=self._engine.relative(path),
@@ -76,13 +96,13 @@ class Calls:
         self._tapes.append(tape)
         return tape
 
-    def _paid(self, source: LoadedSource) -> Chat:
-        return Budgeted(self._door(source), self.budget, self.usage, self._prices)
+    def _paid(self, suite: Path, models: Iterable[ModelSpec]) -> Chat:
+        return Budgeted(self._door(suite, models), self.budget, self.usage, self._prices)
 
-    def _door(self, source: LoadedSource) -> Door:
+    def _door(self, suite: Path, models: Iterable[ModelSpec]) -> Door:
         """One for all, so that limits hold for all; client objects are of a suite's own folder."""
-        own = any(each.endpoint.startswith("python:") for each in source.models.values())
-        place = Path(source.suite.path).parent if own else None
+        own = any(each.endpoint.startswith("python:") for each in models)
+        place = suite.parent if own else None
         if place not in self._doors:
             folders = [*([place] if place else []), self._engine.rootdir]
             self._doors[place] = Door(load_object=lambda name: imported(name, folders))
@@ -109,17 +129,24 @@ class Calls:
         write_usage(self._directory, self._engine.worker, self.usage, self.budget, notes)
 
 
-def _share(engine: Engine) -> BudgetLimits:
-    """The budget, or one worker's share of it."""
-    text = engine.settings.get("budget").value
-    if text is None:
-        return BudgetLimits()
-    whole = parse_budget(text)
+def share_of(engine: Engine) -> BudgetLimits:
+    """The budget, or one worker's share of it; one more is kept for matches after the last item."""
     if engine.worker == "main":
-        return whole
+        return whole_budget(engine.settings)
     count = int(getattr(engine.config, "workerinput", {})["workercount"])
     number = int(engine.worker.removeprefix("gw")) % count  # one that replaces a lost worker
-    return divide(whole, count)[number]
+    return shares(engine.settings, count, matches=engine.asks_comparer)[number]
+
+
+def shares(settings: Settings, workers: int, *, matches: bool) -> tuple[BudgetLimits, ...]:
+    """A share for each worker of xdist, and the last for the controller where it has matches."""
+    return divide(whole_budget(settings), workers + matches)
+
+
+def whole_budget(settings: Settings) -> BudgetLimits:
+    """What `--dialeval-budget` says."""
+    text = settings.get("budget").value
+    return BudgetLimits() if text is None else parse_budget(text)
 
 
 def _tape_name(suite: str) -> str:

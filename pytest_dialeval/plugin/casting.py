@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,7 +65,19 @@ def asked(source: LoadedSource) -> list[ModelSpec]:
     by_body = source.body is not None and source.offers.judge is None and not source.no_judge
     if by_body and "judge" in source.models:  # its body may ask the judge
         found.append(source.models["judge"])
+    if (comparer := comparer_of(source)) is not None:
+        found.append(comparer)
     return found
+
+
+def comparer_of(source: LoadedSource) -> ModelSpec | None:
+    """The model that compares the agents of a source; None where none does."""
+    if source.suite.compare.get("by") != "judge" or source.no_judge or len(source.agents) < 2:
+        return None
+    if "comparer" in source.models:
+        return source.models["comparer"]
+    user = source.models.get("user")
+    return None if user is None else replace(user, role="comparer", temperature=0.0)
 
 
 def unaffordable(engine: Engine, sources: Iterable[LoadedSource]) -> str | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 
 from pytest_dialeval.errors import RunError
-from pytest_dialeval.plugin.casting import cast_of, unaffordable
+from pytest_dialeval.plugin.casting import cast_of, comparer_of, unaffordable
 from pytest_dialeval.plugin.choice import Wanted, choose_agents
 from pytest_dialeval.plugin.collection import CELL
 from pytest_dialeval.plugin.fixture_agent import fixture_anchor
@@ -26,6 +26,7 @@ from pytest_dialeval.suites.load import load_suite
 ENGINE: pytest.StashKey[Engine] = pytest.StashKey()
 
 if TYPE_CHECKING:
+    from pytest_dialeval.models.budget import BudgetLimits
     from pytest_dialeval.plugin.running import Running
     from pytest_dialeval.runs.stored import StoredRun
 
@@ -200,6 +201,17 @@ class Engine:
     def facts(self) -> list[Source]:
         """All sources with a selected trial, as plan.json keeps them."""
         return [each.facts(self.selected) for each in self._selected_sources()]
+
+    @property
+    def asks_comparer(self) -> bool:
+        """Whether a model will compare agents when the last item is over."""
+        return any(comparer_of(each) is not None for each in self._selected_sources())
+
+    def share(self) -> BudgetLimits:
+        """What this process may spend on models."""
+        from pytest_dialeval.plugin.calling import share_of
+
+        return share_of(self)
 
     # ---- running
 

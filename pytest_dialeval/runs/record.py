@@ -17,6 +17,7 @@ from pytest_dialeval.records.wording import plural
 from pytest_dialeval.runs.command_line import redacted, without_secrets
 from pytest_dialeval.runs.directory import RunDirectory
 from pytest_dialeval.runs.figures import (
+    ScoredTrial,
     count_outcomes,
     count_verdicts,
     score_source,
@@ -24,7 +25,8 @@ from pytest_dialeval.runs.figures import (
 )
 from pytest_dialeval.runs.gates import Bounds, decide_gates
 from pytest_dialeval.runs.ledger import facts
-from pytest_dialeval.runs.summary import SettingFigure, Summary
+from pytest_dialeval.runs.matches import read_matches
+from pytest_dialeval.runs.summary import Ratings, SettingFigure, Summary
 from pytest_dialeval.runs.usage import budget_figures, read_usage, usage_figures
 from pytest_dialeval.traces.json_bytes import from_json
 
@@ -141,9 +143,21 @@ def summarise(
         ],
         usage=usage_figures(spent),
         budget=budget_figures(parse_budget(budget), spent) if budget else [],
+        ratings=_ratings(directory, scored),
         settings={name: _shown(each) for name, each in settings.items()},
         notes=[*notes, *spent.notes, *note_lines(sources)],
     )
+
+
+def _ratings(
+    directory: RunDirectory, scored: Sequence[tuple[Source, Sequence[ScoredTrial]]]
+) -> Ratings | None:
+    agents = {each.trial.agent for _, trials in scored for each in trials}
+    if len(agents) < 2:
+        return None  # and no reason to import what ratings need
+    from pytest_dialeval.runs.ratings import rate
+
+    return rate(scored, read_matches(directory))
 
 
 def _shown(setting: SettingFigure) -> SettingFigure:

@@ -116,12 +116,12 @@ class _Fit:
             for name, value, each in zip(self.names, values, half, strict=True)
         }
 
-    def _fitted(self) -> tuple[Array, Array]:
+    def _fitted(self) -> tuple[Any, Any]:
         """Strengths that sum to 0 and the inverse of the information, by Newton's method."""
         import numpy as np
 
         size = len(self.names)
-        natural = np.zeros(size)
+        natural: Array = np.zeros(size)
         for _ in range(_STEPS):
             expected = self._expected(natural)
             gradient = np.bincount(self.left, self.points - expected, size)

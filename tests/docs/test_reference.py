@@ -45,6 +45,7 @@ from pytest_dialeval.suites.suite_form import (
     ScoringForm,
     SuiteForm,
     TranscriptForm,
+    VotesForm,
     WeightsForm,
 )
 from pytest_dialeval.suites.task_form import FlowForm, FlowNodeForm, TaskForm
@@ -59,7 +60,7 @@ FORMS: tuple[tuple[str, tuple[type[Form], ...]], ...] = (
         (
             *(SuiteForm, PartForm, TaskForm, FlowForm, FlowNodeForm, RubricForm, TriggerForm),
             *(JudgeForm, LevelForm, TranscriptForm, LimitsForm, ScoringForm, WeightsForm),
-            *(GatesForm, PassHatKForm, CompareForm),
+            *(GatesForm, PassHatKForm, CompareForm, VotesForm),
             *(PersonaForm, ScriptForm, StateForm, TransitionForm, ProbeForm, NoiseForm),
         ),
     ),
