@@ -29,9 +29,8 @@ def cast_of(engine: Engine, suite: Suite) -> dict[Role, ModelSpec]:
 
 
 def named(spec: ModelSpec) -> str:
-    """How a model is called in figures: `openai:gpt-4o`, with the server's address if told."""
-    where = f"@{spec.base_url}" if spec.base_url else ""
-    return f"{spec.endpoint}:{spec.model}{where}".rstrip(":")
+    """How a model is called in figures."""
+    return spec.name
 
 
 def players(source: LoadedSource) -> dict[str, dict[str, str]]:

@@ -33,7 +33,13 @@ def comparison(source: LoadedSource) -> Comparison:
     """How the agents of a source are compared, as plan.json keeps it."""
     settings, votes = dict(source.suite.compare), source.suite.votes
     asks = settings.get("by") == "judge" and len(source.agents) > 1
-    return Comparison(**settings, **votes, comparer=_comparer(source) if asks else None)
+    relative = source.engine.relative
+    return Comparison(
+        **settings,
+        **votes,
+        comparer=_comparer(source) if asks else None,
+        formats={relative(Path(each.path)): each.format for each in source.suite.transcripts},
+    )
 
 
 def _comparer(source: LoadedSource) -> Comparer:
@@ -41,14 +47,12 @@ def _comparer(source: LoadedSource) -> Comparer:
 
     spec = comparer_of(source)
     why = "" if spec else (OFF if source.no_judge else NOBODY)
-    relative = source.engine.relative
     return Comparer(
         spec=spec,
         why_none=why,
         language=source.suite.task.language,
         users={each.id: _user(each) for each in source.suite.personas},
         max_context_chars=source.limits.max_context_chars,
-        formats={relative(Path(each.path)): each.format for each in source.suite.transcripts},
     )
 
 
@@ -210,7 +214,7 @@ class _Making:
         for source in sources:
             told = source.compare.comparer
             assert told is not None
-            transcripts = Transcripts(self.directory, self.rootdir, facts, told.formats)
+            transcripts = Transcripts(self.directory, self.rootdir, facts, source.compare.formats)
             if told.spec is None:
                 yield Asking(source, transcripts, None, told.why_none)
                 continue

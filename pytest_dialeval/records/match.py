@@ -47,7 +47,6 @@ class Comparer:
     language: str = "en"
     users: Mapping[str, str] = field(default_factory=dict)  # persona -> who it is, in words
     max_context_chars: int | None = None
-    formats: Mapping[str, str] = field(default_factory=dict)  # file of recordings -> its format
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +59,4 @@ class Comparison:
     scale: float = 400.0
     both_bad: bool = False  # whether a vote may say that both were bad
     comparer: Comparer | None = None  # where a judge decides and two agents or more run
+    formats: Mapping[str, str] = field(default_factory=dict)  # file of recordings -> its format

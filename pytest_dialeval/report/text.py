@@ -351,6 +351,9 @@ def _shared_model_lines(summary: Summary) -> Iterator[Line]:
             roles = [role for role, each in agent.models.items() if each == model]
             if len(roles) > 1:
                 told[f"{agent.name}: {' and '.join(roles)} are one model, {model}"] = None
+        comparer = summary.ratings and summary.ratings.comparer
+        if comparer and agent.models.get("agent") == comparer:
+            told[f"{agent.name}: agent and comparer are one model, {comparer}"] = None
     yield from (Line(each, "yellow") for each in told)
 
 

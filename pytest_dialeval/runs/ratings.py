@@ -65,12 +65,8 @@ def _kinds(sources: Sequence[Source], votes: Sequence[Match]) -> list[By]:
 
 
 def _comparer(sources: Iterable[Source]) -> str | None:
-    named = dict.fromkeys(
-        f"{spec.endpoint}:{spec.model}".rstrip(":")
-        for each in sources
-        if each.compare.comparer and (spec := each.compare.comparer.spec)
-    )
-    return ", ".join(named) or None
+    specs = [each.compare.comparer.spec for each in sources if each.compare.comparer]
+    return ", ".join(dict.fromkeys(each.name for each in specs if each)) or None
 
 
 # ---- one rating
