@@ -91,7 +91,7 @@ def votes() -> None:
     """What people say of the answers of two agents: taken into a run, and rated."""
 
 
-_RUN = click.option("--run", required=True, help="The run's id, or its folder.")
+_RUN = click.option("--run", help="The run's id, or its folder (default: the last run).")
 _RUNS = click.option(
     "--runs",
     default=Path(".dialeval/runs"),
@@ -104,7 +104,7 @@ _RUNS = click.option(
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @_RUN
 @_RUNS
-def import_votes(file: Path, run: str, runs: Path) -> None:
+def import_votes(file: Path, run: str | None, runs: Path) -> None:
     """Append the votes of FILE (JSONL) to a run; those that cannot count are named."""
     from pytest_dialeval.runs import votes as stored
     from pytest_dialeval.runs.evaluation import evaluation_of
@@ -124,7 +124,7 @@ def import_votes(file: Path, run: str, runs: Path) -> None:
 @_RUNS
 @click.option("--open", "open_", is_flag=True, help="Lines to fill in instead, one a round.")
 @click.option("-o", "--out", type=click.Path(dir_okay=False, path_type=Path), help="A file.")
-def export(run: str, runs: Path, open_: bool, out: Path | None) -> None:
+def export(run: str | None, runs: Path, open_: bool, out: Path | None) -> None:
     """Print a run's votes as JSONL, or with --open what can be voted on."""
     from pytest_dialeval.runs import votes as stored
     from pytest_dialeval.runs.evaluation import evaluation_of
@@ -148,7 +148,7 @@ def export(run: str, runs: Path, open_: bool, out: Path | None) -> None:
 @votes.command()
 @_RUN
 @_RUNS
-def rate(run: str, runs: Path) -> None:
+def rate(run: str | None, runs: Path) -> None:
     """Rate a run's agents anew, with its votes: prints the leaderboard, renews summary.json."""
     from pytest_dialeval.report.leaderboard import leaderboard_lines
     from pytest_dialeval.runs.rating import rate_again
@@ -159,11 +159,11 @@ def rate(run: str, runs: Path) -> None:
         click.echo(visible(line))
 
 
-def _opened(run: str, runs: Path) -> RunDirectory:
+def _opened(run: str | None, runs: Path) -> RunDirectory:
     from pytest_dialeval.runs.directory import RunDirectory
-    from pytest_dialeval.runs.stored import find_run
+    from pytest_dialeval.runs.stored import find_run, last_run
 
-    return RunDirectory(find_run(run, Path.cwd(), runs))
+    return RunDirectory(last_run(runs) if run is None else find_run(run, Path.cwd(), runs))
 
 
 @contextmanager

@@ -73,8 +73,9 @@ def comparer_of(source: LoadedSource) -> ModelSpec | None:
     """The model that compares the agents of a source; None where none does."""
     if source.suite.compare.get("by") != "judge" or source.no_judge or len(source.agents) < 2:
         return None
-    if "comparer" in source.models:
-        return source.models["comparer"]
+    given = source.engine.settings.models(source.suite.models)
+    if "comparer" in given:  # `comparer: null` switches it off
+        return given["comparer"].spec
     user = source.models.get("user")
     return None if user is None else replace(user, role="comparer", temperature=0.0)
 

@@ -371,6 +371,15 @@ def test_runs_that_are_not_there(voted_on: Shop, arguments: tuple[str, ...], why
     assert why in result.output
 
 
+def test_without_a_name_it_is_the_last_run(voted_on: Shop) -> None:
+    voted_on.run()
+
+    result = dialeval("votes", "import", str(cast(voted_on)))
+
+    assert result.output == f"0 votes taken into run {voted_on.last_run.name}\n"
+    assert "there is no run in gone" in dialeval("votes", "rate", "--runs", "gone").output
+
+
 def test_a_run_of_one_agent_has_nothing_to_rate(two: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     two.suite()
     two.run()

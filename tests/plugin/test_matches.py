@@ -36,6 +36,14 @@ comparer = Comparer()
 """
 WRITTEN = "{call.spec.role} {call.case} {call.trial} {call.purpose}"
 GREETS = '"first" if "Hello" in text[:second] else "second" if "Hello" in text else "tie"'
+# The role `user` has a model, but no line is asked of it.
+PLAIN_USERS = """
+from pytest_dialeval.conversation.user import SimulatedUser
+
+
+def pytest_dialeval_simulators(config):
+    return {"plain": SimulatedUser}
+"""
 JUDGED: Mapping[str, Any] = {
     "compare": {"by": "judge"},
     "models": {"comparer": "python:model.py:comparer:m"},
@@ -161,11 +169,7 @@ def test_the_user_role_compares_where_no_comparer_is_named(two: Shop) -> None:
         models={"user": "python:model.py:comparer:m"},
         personas=[persona("buyer")],
     )
-    two.write(
-        "conftest.py",
-        "from pytest_dialeval.conversation.user import SimulatedUser\n"
-        "def pytest_dialeval_simulators(config):\n    return {'plain': SimulatedUser}\n",
-    )
+    two.write("conftest.py", PLAIN_USERS)
 
     two.run()
 
@@ -177,13 +181,15 @@ def test_the_user_role_compares_where_no_comparer_is_named(two: Shop) -> None:
     ("models", "arguments", "why"),
     [
         ({}, (), "no model compares: name one"),
+        ({"comparer": None, "user": "openai:m"}, (), "no model compares: name one"),
         ({"comparer": "python:model.py:comparer:m"}, ("--dialeval-no-judge",), "is switched off"),
         ({"comparer": "python:model.py:gone:m"}, (), "gone"),
     ],
 )
 def test_without_a_comparer_no_match_is_decided(
-    two: Shop, models: dict[str, str], arguments: tuple[str, ...], why: str
+    two: Shop, models: dict[str, Any], arguments: tuple[str, ...], why: str
 ) -> None:
+    two.write("conftest.py", PLAIN_USERS)
     two.suite(agents=AGENTS, compare={"by": "judge"}, models=models)
 
     result = two.run(*arguments)
@@ -340,3 +346,60 @@ def test_a_budget_that_is_spent_leaves_the_rest_undecided(two: Shop) -> None:
     assert len(asked(two)) <= 2
     assert found["undecided"] >= 4
     assert "budget" in found["why_undecided"][0]
+
+
+# ---- xdist: the controller makes them
+
+
+def test_summaries_with_and_without_workers_are_equal(two: Shop) -> None:
+    two.suite(
+        agents=AGENTS, personas=[persona("zed"), persona("abe", "Hello?")], trials=2, **JUDGED
+    )
+    two.suite("other", task={"id": "other", "max_rounds": 4}, agents=AGENTS, trials=2)
+
+    two.run()
+    alone = two.summary
+    (two.path / "asked.txt").unlink()
+    distributed(two)
+    spread = two.summary
+
+    assert len(asked(two)) == 12
+    for each in (alone, spread):
+        for key in ("run_id", "created"):
+            del each[key]
+        for usage in each["usage"]:
+            del usage["seconds"]
+    assert alone == spread
+    assert [each["matches"] for each in alone["ratings"]["ratings"]] == [2, 2, 6, 6]
+
+
+def test_a_share_of_the_budget_is_kept_for_matches(two: Shop) -> None:
+    two.suite(agents=AGENTS, trials=2, **JUDGED)
+
+    distributed(two, "--dialeval-budget=calls=6")
+
+    # Three shares of 2 calls: two workers, whose agents ask no model, and the controller.
+    assert len(asked(two)) == 2
+    assert (rating(two)["matches"], rating(two)["undecided"]) == (1, 3)
+    [budget] = two.summary["budget"]
+    assert (budget["limit"], budget["spent"]) == (6, 2)
+
+
+def test_replies_are_recorded_and_replayed_on_the_controller_too(two: Shop) -> None:
+    two.suite(agents=AGENTS, **JUDGED)
+    two.run("--dialeval-record=new")
+    (two.path / "asked.txt").unlink()
+    recorded = rating(two)
+
+    distributed(two)
+
+    assert asked(two) == []
+    assert rating(two) == recorded
+    [usage] = two.summary["usage"]
+    assert (usage["role"], usage["replayed"]) == ("comparer", 4)
+
+
+def distributed(two: Shop, *arguments: str) -> None:
+    options = ("-p", "xdist", "-n", "2", "-p", "dialeval")
+    result = two.pytester.runpytest_subprocess(*options, *arguments)
+    assert result.ret == 1
