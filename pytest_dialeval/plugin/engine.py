@@ -50,7 +50,7 @@ class Engine:
         self.running: Running | None = None
         self._wrong: str | None = None
         self.stored = self._stored_run()
-        self._stopped = False
+        self.stopped = False
         self._passed_over: dict[str, tuple[str, ...]] = {}
         self._offers: dict[tuple[str, ...], Offers] = {}
 
@@ -243,9 +243,9 @@ class Engine:
 
     def stop(self) -> None:
         """Stop all conversations; harmless to repeat."""
-        if self.running is not None and not self._stopped:
+        if self.running is not None and not self.stopped:
             left = self.running.close()
-            self._stopped = True  # not before: where a Ctrl-C cuts it short it is done again
+            self.stopped = True  # not before: where a Ctrl-C cuts it short it is done again
             self.trouble += [f"{name}: would not stop and was left behind" for name in left]
 
     def pause(self) -> None:

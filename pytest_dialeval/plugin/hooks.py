@@ -63,8 +63,7 @@ class ItemHooks:
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, Any]:
         try:
             ended = yield
-            if not (session.shouldstop or session.shouldfail):
-                match_by_judge(self.engine)
+            match_by_judge(self.engine, session)
             return ended
         finally:  # at once: pytest formats a Ctrl-C for half a second before its own teardown
             self.engine.stop()

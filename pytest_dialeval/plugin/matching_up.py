@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_dialeval.records.match import Comparer, Comparison
-
 if TYPE_CHECKING:
     import pytest
 
@@ -18,6 +16,7 @@ if TYPE_CHECKING:
     from pytest_dialeval.plugin.options import Settings
     from pytest_dialeval.plugin.sources import LoadedSource
     from pytest_dialeval.pool import Pool
+    from pytest_dialeval.records.match import Comparer, Comparison
     from pytest_dialeval.records.run import Source
     from pytest_dialeval.records.task import Persona
     from pytest_dialeval.runs.comparing import Asking
@@ -26,11 +25,13 @@ if TYPE_CHECKING:
 
 NOBODY = "no model compares: name one, `models: {comparer: openai:NAME}`, or `compare: {by: score}`"
 OFF = "judging is switched off (--dialeval-no-judge)"
-AT_ONCE = 16  # matches, where no setting says so
+CONCURRENCY = 16  # matches at once, as conversations
 
 
 def comparison(source: LoadedSource) -> Comparison:
     """How the agents of a source are compared, as plan.json keeps it."""
+    from pytest_dialeval.records.match import Comparison
+
     settings, votes = dict(source.suite.compare), source.suite.votes
     asks = settings.get("by") == "judge" and len(source.agents) > 1
     relative = source.engine.relative
@@ -44,6 +45,7 @@ def comparison(source: LoadedSource) -> Comparison:
 
 def _comparer(source: LoadedSource) -> Comparer:
     from pytest_dialeval.plugin.casting import comparer_of
+    from pytest_dialeval.records.match import Comparer
 
     spec = comparer_of(source)
     why = "" if spec else (OFF if source.no_judge else NOBODY)
@@ -85,10 +87,15 @@ def judged(sources: Sequence[Source]) -> list[Source]:
     return [each for each in sources if each.compare.comparer is not None]
 
 
-def match_by_judge(engine: Engine) -> None:
-    """In the only process: with the run's own pool, models and budget, before the loop ends."""
+def match_by_judge(engine: Engine, session: pytest.Session) -> None:
+    """In the only process: with the run's own pool, models and budget, before the loop ends.
+
+    Harmless to repeat. A run that was stopped before its end has none of these matches.
+    """
     running = engine.running
-    if engine.worker != "main" or running is None:
+    if engine.worker != "main" or running is None or running.matches is not None:
+        return
+    if engine.stopped or session.shouldstop or session.shouldfail:
         return
     sources = judged(engine.facts())
     if not sources:
@@ -103,7 +110,7 @@ def match_by_judge(engine: Engine) -> None:
         return running.calls.chat(engine.sources[source.name])
 
     making = _Making(running.directory, engine.rootdir, running.redaction, recorder, told)
-    _make(making, sources, running.pool, engine.trouble)
+    _make(making, sources, running.pool, engine.settings, engine.trouble)
 
 
 def match_on_controller(config: pytest.Config, settings: Settings, path: Path) -> list[str]:
@@ -163,7 +170,7 @@ class _Controller:
         trouble: list[str] = []
         making = _Making(self._directory, self.rootdir, redaction, self._recorder, self._told)
         try:
-            _make(making, sources, pool, trouble)
+            _make(making, sources, pool, self.settings, trouble)
         finally:
             pool.close()
             calls.close()
@@ -247,11 +254,19 @@ def _quietly(recorder: Recorder) -> Callable[[str, int], None]:
     return forget
 
 
-def _make(making: _Making, sources: Sequence[Source], pool: Pool, trouble: list[str]) -> None:
+def _make(
+    making: _Making,
+    sources: Sequence[Source],
+    pool: Pool,
+    settings: Settings,
+    trouble: list[str],
+) -> None:
+    """Decide all matches on the pool's loop; what keeps them from it is said."""
     from pytest_dialeval.errors import DialevalError
 
     try:
         askings = list(making.askings(sources))
-        pool.call(making.all(askings, AT_ONCE))
+        at_once: int = settings.get("concurrency", CONCURRENCY).value
+        pool.call(making.all(askings, at_once))
     except DialevalError as error:
         trouble.append(f"matches: {error}")

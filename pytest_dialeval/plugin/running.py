@@ -30,6 +30,7 @@ from pytest_dialeval.plugin.criteria import Criteria
 from pytest_dialeval.plugin.fixture_agent import definition_for, outlives_items
 from pytest_dialeval.plugin.logs import ConversationLogs
 from pytest_dialeval.plugin.making import make_agent
+from pytest_dialeval.plugin.matching_up import match_by_judge
 from pytest_dialeval.plugin.progress import Progress, Standing, new_progress
 from pytest_dialeval.pool import MARGIN, Lost, Pool, Work
 from pytest_dialeval.records.plan import PlannedTrial
@@ -115,6 +116,11 @@ class Running:
         self.ledger.close()
         self.logs.close()
         return left
+
+    def _end_talk(self, session: pytest.Session) -> None:
+        """After the last item: what needs the loop comes before its end."""
+        match_by_judge(self.engine, session)
+        self.pool.close()
 
     def _new_progress(self) -> Progress | None:
         """Where no controller owns the terminal."""
@@ -232,7 +238,8 @@ class Running:
         if not lasting or key not in self._agents:
             self._agents[key] = _resolved(lambda: adapt(fixture, name=FIXTURE))
         if lasting:
-            item.session.addfinalizer(self.pool.close)  # before the agent's own teardown
+            # Before the agent's own teardown.
+            item.session.addfinalizer(lambda: self._end_talk(item.session))
         else:
             item.addfinalizer(lambda: self.pool.abandon(_held_as(cell.trial, attempt_of(item))))
         return lasting

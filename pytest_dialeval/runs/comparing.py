@@ -71,7 +71,8 @@ def duels(asking: Asking) -> Iterator[Duel | Match]:
         try:
             left, right = (asking.transcripts.of(each.id) for each in (pair.left, pair.right))
         except DialevalError as error:
-            yield match_of(asking.source, pair, None, same=False, why=str(error))
+            why = asking.transcripts.explain(error)
+            yield match_of(asking.source, pair, None, same=False, why=why)
             continue
         yield from _of_pair(asking, pair, left, right)
 

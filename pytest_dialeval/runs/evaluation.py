@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
-from pytest_dialeval.errors import DialevalError
 from pytest_dialeval.records.run import Source, TrialFacts
 from pytest_dialeval.records.vote import Vote
 from pytest_dialeval.records.wording import did_you_mean
@@ -85,7 +84,7 @@ def _unknown(what: str, name: str, known: Sequence[str]) -> str:
 
 
 def evaluation_of(directory: RunDirectory, rootdir: Path) -> Evaluation:
-    """What a stored run has to vote on; trials without a transcript are left out."""
+    """What a stored run has to vote on: all pairs of trials that were measured."""
     sources = read_plan(directory.path / "plan.json").sources
     facts = read_facts(directory)
     ballots = [
@@ -99,11 +98,11 @@ def evaluation_of(directory: RunDirectory, rootdir: Path) -> Evaluation:
 def _ballots(source: Source, transcripts: Transcripts) -> Iterator[Ballot]:
     for pair in pairs_of(source):
         trials = (pair.left.id, pair.right.id)
-        try:
-            left, right = (rounds_of(transcripts.of(each)) for each in trials)
-            digests = (transcripts.digest(trials[0]), transcripts.digest(trials[1]))
-        except DialevalError:
+        if not all(map(transcripts.has, trials)):
             continue
+        # One that can't be read is an error: without it the evaluation would be another one.
+        left, right = (rounds_of(transcripts.of(each)) for each in trials)
+        digests = (transcripts.digest(trials[0]), transcripts.digest(trials[1]))
         rounds = {
             number: left[number].instruction == right[number].instruction
             for number in sorted(left.keys() & right.keys())

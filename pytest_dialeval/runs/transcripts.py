@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 
-from pytest_dialeval.errors import RunError, TranscriptError
+from pytest_dialeval.errors import DialevalError, RunError, TranscriptError
 from pytest_dialeval.records.run import Conversation, TrialFacts
-from pytest_dialeval.records.transcript import Recording, Transcript
+from pytest_dialeval.records.transcript import UNMEASURED_OUTCOMES, Recording, Transcript
 from pytest_dialeval.runs.directory import RunDirectory
 from pytest_dialeval.traces.disk import read_file
 from pytest_dialeval.traces.reader import parse_trace
@@ -31,6 +31,18 @@ class Transcripts:
         self._facts = facts
         self._formats = formats
         self._recordings: dict[str, Mapping[tuple[str, int], Recording]] = {}
+
+    def has(self, trial: str) -> bool:
+        """Whether there is a conversation of which something can be said."""
+        facts = self._facts.get(trial)
+        held = facts.conversation if facts else None
+        if held is None or held.outcome in UNMEASURED_OUTCOMES:
+            return False
+        return held.trace is not None or held.recording is not None
+
+    def explain(self, error: DialevalError) -> str:
+        """Why a conversation can't be read, without the path of this machine."""
+        return str(error).replace(f"{self._rootdir}/", "")
 
     def of(self, trial: str) -> Transcript:
         """The trial's conversation; RunError or TranscriptError where it can't be read."""

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -346,6 +351,64 @@ def test_a_budget_that_is_spent_leaves_the_rest_undecided(two: Shop) -> None:
     assert len(asked(two)) <= 2
     assert found["undecided"] >= 4
     assert "budget" in found["why_undecided"][0]
+
+
+def test_matches_are_made_before_a_fixtures_agent_ends_the_talk(two: Shop) -> None:
+    """Its finaliser closes the loop, within the last item's teardown."""
+    two.suite(agents=AGENTS, **JUDGED)
+    two.suite("zoo", task={"id": "zoo", "max_rounds": 4}, agents=None)
+    two.write(
+        "conftest.py",
+        """
+        import pytest
+
+        @pytest.fixture(scope="session")
+        def dialeval_agent():
+            return lambda: lambda message: "Hello"
+        """,
+    )
+
+    result = two.run()
+
+    result.assert_outcomes(passed=2, failed=1)
+    assert [each["winner"] for each in matches(two)] == ["A", "tie"]
+
+
+def test_a_run_that_was_stopped_compares_nothing(two: Shop) -> None:
+    two.suite(agents=dict(reversed(AGENTS.items())), **JUDGED)
+
+    two.run("-x")
+
+    assert asked(two) == []
+    assert not (two.last_run / "matches.jsonl").exists()
+
+
+def test_ctrl_c_while_matches_are_made(two: Shop) -> None:
+    slow = model(GREETS).replace(
+        "        second =", "        await asyncio.sleep(30)\n        second ="
+    )
+    two.write("model.py", f"import asyncio\n{slow}")
+    two.suite(agents=AGENTS, **JUDGED)
+    command = [sys.executable, "-m", "pytest", "-p", "dialeval", "-p", "no:cacheprovider"]
+    process = subprocess.Popen(command, cwd=two.path, stdout=subprocess.PIPE, text=True)
+    try:
+        wait_for(two.path / "asked.txt")
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=20)
+    finally:
+        process.kill()
+
+    assert process.returncode == 2, out
+    assert "Traceback" not in out
+    assert two.summary["exit_status"] == 2
+    assert two.summary["ratings"]["ratings"][0]["matches"] == 0
+
+
+def wait_for(path: Path) -> None:
+    ends = time.monotonic() + 30
+    while not path.exists():
+        assert time.monotonic() < ends, f"{path} never came"
+        time.sleep(0.02)
 
 
 # ---- xdist: the controller makes them
