@@ -5,12 +5,20 @@ from __future__ import annotations
 import json
 import math
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from pytest_dialeval import __version__
 from pytest_dialeval.errors import DialevalError
+from pytest_dialeval.records.text import visible
+from pytest_dialeval.records.wording import plural
+
+if TYPE_CHECKING:
+    from pytest_dialeval.runs.directory import RunDirectory
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -175,6 +183,89 @@ def compare(
         click.echo(line)
     missed = threshold is not None and any(not each.held for each in thresholds(found, threshold))
     sys.exit(1 if missed else 10 if found.incomparable else 0)
+
+
+@main.group()
+def votes() -> None:
+    """What people say of the answers of two agents: taken into a run, and rated."""
+
+
+_RUN = click.option("--run", help="The run's id, or its folder (default: the last run).")
+
+
+@votes.command(name="import")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@_RUN
+@_RUNS
+def import_votes(file: Path, run: str | None, runs: Path) -> None:
+    """Append the votes of FILE (JSONL) to a run; those that cannot count are named."""
+    from pytest_dialeval.runs import votes as stored
+    from pytest_dialeval.runs.evaluation import evaluation_of
+
+    with _clear_errors():
+        directory = _opened(run, runs)
+        found = stored.import_votes(file, directory, evaluation_of(directory, Path.cwd()))
+    for each in found.left_out:
+        click.echo(visible(each), err=True)
+    still = f", {found.open} not cast yet" if found.open else ""
+    click.echo(f"{plural(found.taken, 'vote')} taken into run {directory.run_id}{still}")
+    sys.exit(1 if found.left_out else 0)
+
+
+@votes.command()
+@_RUN
+@_RUNS
+@click.option("--open", "open_", is_flag=True, help="Lines to fill in instead, one a round.")
+@click.option("-o", "--out", type=click.Path(dir_okay=False, path_type=Path), help="A file.")
+def export(run: str | None, runs: Path, open_: bool, out: Path | None) -> None:
+    """Print a run's votes as JSONL, or with --open what can be voted on."""
+    from pytest_dialeval.runs import votes as stored
+    from pytest_dialeval.runs.evaluation import evaluation_of
+    from pytest_dialeval.runs.files import write_bytes
+
+    with _clear_errors():
+        directory = _opened(run, runs)
+        if open_:
+            lines = list(stored.open_lines(evaluation_of(directory, Path.cwd())))
+        else:
+            lines = [stored.vote_line(each.vote) for each in stored.votes_of(directory).votes]
+        if out is not None:
+            write_bytes(out, b"".join(lines))
+    if out is None:
+        for line in lines:
+            click.echo(line.decode(), nl=False)
+    else:
+        click.echo(f"{plural(len(lines), 'line')} written to {out}")
+
+
+@votes.command()
+@_RUN
+@_RUNS
+def rate(run: str | None, runs: Path) -> None:
+    """Rate a run's agents anew, with its votes: prints the leaderboard, renews summary.json."""
+    from pytest_dialeval.report.leaderboard import leaderboard_lines
+    from pytest_dialeval.runs.rating import rate_again
+
+    with _clear_errors():
+        found = rate_again(_opened(run, runs), Path.cwd())
+    for line, _ in list(leaderboard_lines(found))[1:]:
+        click.echo(visible(line))
+
+
+def _opened(run: str | None, runs: Path) -> RunDirectory:
+    from pytest_dialeval.runs.directory import RunDirectory
+    from pytest_dialeval.runs.stored import find_run, last_run
+
+    return RunDirectory(last_run(runs) if run is None else find_run(run, Path.cwd(), runs))
+
+
+@contextmanager
+def _clear_errors() -> Iterator[None]:
+    """A user's mistake as one line, without our frames."""
+    try:
+        yield
+    except DialevalError as error:
+        raise click.ClickException(visible(str(error))) from None
 
 
 @main.command(name="import")

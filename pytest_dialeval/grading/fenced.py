@@ -37,7 +37,7 @@ def fenced(turns: Sequence[Turn], *, limit: int | None = None, after: int = 0) -
     older ones.
     """
     blocks = {each.id: tuple(_blocks(each)) for each in turns}
-    nonce = _nonce(blocks.values())
+    nonce = nonce_of([each.text for turn in blocks.values() for each in turn])
     mark = f"<<<{nonce}"
     written = {number: _written(each, mark) for number, each in blocks.items()}
     shown = _shown(written, limit, after)
@@ -77,13 +77,12 @@ def _blocks(turn: Turn) -> Iterator[Block]:
         yield Block(f"{name}, {turn.speaker}'s artifact {number}", clean(each.text))
 
 
-def _nonce(turns: Iterable[tuple[Block, ...]]) -> str:
-    """A word that stands nowhere in the turns.
+def nonce_of(texts: Sequence[str]) -> str:
+    """A word that stands in none of these texts.
 
     A digest of all of them: no speaker can know what others will say, nor write a text that holds
     its own digest. The same transcript has the same fences, so endpoints can cache what they read.
     """
-    texts = [each.text for blocks in turns for each in blocks]
     digest = blake2b("\0".join(texts).encode(), digest_size=12)
     for number in count():
         nonce = digest.hexdigest()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from pytest_dialeval.conversation.importing import imported
 from pytest_dialeval.errors import DialevalError, RunError
@@ -29,8 +29,11 @@ from pytest_dialeval.runs.usage import Spent, read_usage, write_usage
 
 if TYPE_CHECKING:
     from pytest_dialeval.conversation.clock import LoopClock
+    from pytest_dialeval.models.cassette import Cassette
     from pytest_dialeval.plugin.engine import Engine
+    from pytest_dialeval.plugin.options import Settings
     from pytest_dialeval.plugin.sources import LoadedSource
+    from pytest_dialeval.records.model import ModelSpec
     from pytest_dialeval.records.run import Source
     from pytest_dialeval.runs.directory import RunDirectory
     from pytest_dialeval.traces.redaction import Redaction
@@ -39,11 +42,31 @@ NOTED = 1.0  # seconds between two notes of what a worker has spent
 TAPES = "tapes"  # folder in a run: what each worker recorded
 
 
+class Desk(Protocol):
+    """What is behind the calls: a session's engine, or xdist's controller."""
+
+    settings: Settings
+    rootdir: Path
+
+    @property
+    def worker(self) -> str: ...
+
+    def relative(self, path: Path) -> str: ...
+
+    @property
+    def cassettes(self) -> Mapping[str, Cassette]: ...
+
+    @property
+    def trouble(self) -> list[str]: ...
+
+    def share(self, directory: RunDirectory) -> BudgetLimits: ...
+
+
 class Calls:
     """Made with the run; opens connections only when a model is asked."""
 
     def __init__(
-        self, engine: Engine, directory: RunDirectory, redaction: Redaction, clock: LoopClock
+        self, engine: Desk, directory: RunDirectory, redaction: Redaction, clock: LoopClock
     ) -> None:
         self._engine = engine
         self._directory = directory
@@ -51,7 +74,7 @@ class Calls:
         self._clock = clock
         self._prices = Prices(read_prices(engine.settings.tables["prices"]))
         self.usage = UsageSink()
-        self.budget = Budget(_share(engine, directory), watch=clock)
+        self.budget = Budget(engine.share(directory), watch=clock)
         self._noted = float("-inf")
         self._doors: dict[Path | None, Door] = {}
         self._recorders: dict[str, Recorder] = {}
@@ -59,18 +82,22 @@ class Calls:
 
     def chat(self, source: LoadedSource) -> Recorder:
         """The way to the models of a source; sources of one suite share its cassette."""
-        path = source.suite.path
+        return self.chat_of(Path(source.suite.path), source.models.values())
+
+    def chat_of(self, suite: Path, models: Iterable[ModelSpec]) -> Recorder:
+        """The same for a suite that only its plan is known of."""
+        path = str(suite)
         if path not in self._recorders:
-            self._recorders[path] = self._recorder(source, Path(path))
+            self._recorders[path] = self._recorder(suite, models)
         return self._recorders[path]
 
-    def _recorder(self, source: LoadedSource, suite: Path) -> Recorder:
+    def _recorder(self, suite: Path, models: Iterable[ModelSpec]) -> Recorder:
         path, mode = cassette_path(suite), mode_of(self._engine, suite)
-        known = self._engine.cassettes.get(source.suite.path)
+        known = self._engine.cassettes.get(str(suite))
         cassette = cassette_of(self._engine, suite) if known is None else known
         tape = None if mode in ("none", "off") else self._tape(self._engine.relative(suite))
         return Recorder(
-            None if mode == "none" else self._paid(source),
+            None if mode == "none" else self._paid(suite, models),
             cassette,
             mode,
             name=self._engine.relative(path),
@@ -86,8 +113,8 @@ class Calls:
         self._tapes.append(tape)
         return tape
 
-    def _paid(self, source: LoadedSource) -> Chat:
-        clock, door = self._clock, self._door(source)
+    def _paid(self, suite: Path, models: Iterable[ModelSpec]) -> Chat:
+        clock, door = self._clock, self._door(suite, models)
         paid = Budgeted(door, self.budget, self.usage, self._prices, clock=lambda: clock.now)
         return paid if self._engine.worker == "main" else Noted(paid, self._note)
 
@@ -102,10 +129,10 @@ class Calls:
         notes = [note for each in self._doors.values() for note in each.notes]
         write_usage(self._directory, self._engine.worker, self.usage, self.budget, notes)
 
-    def _door(self, source: LoadedSource) -> Door:
+    def _door(self, suite: Path, models: Iterable[ModelSpec]) -> Door:
         """One for all, so that limits hold for all; client objects are of a suite's own folder."""
-        own = any(each.endpoint.startswith("python:") for each in source.models.values())
-        place = Path(source.suite.path).parent if own else None
+        own = any(each.endpoint.startswith("python:") for each in models)
+        place = suite.parent if own else None
         if place not in self._doors:
             folders = [*([place] if place else []), self._engine.rootdir]
             self._doors[place] = Door(
@@ -151,18 +178,29 @@ class Noted:
             self._note()
 
 
-def _share(engine: Engine, directory: RunDirectory) -> BudgetLimits:
-    """The budget, or one worker's share of it, without what those took whom it replaces."""
-    text = engine.settings.get("budget").value
-    if text is None:
-        return BudgetLimits()
-    whole = parse_budget(text)
+def share_of(engine: Engine, directory: RunDirectory) -> BudgetLimits:
+    """The budget, or one worker's share of it, without what those took whom it replaces.
+
+    One more share is kept for matches after the last item.
+    """
     if engine.worker == "main":
-        return whole
+        return whole_budget(engine.settings)
     count = int(getattr(engine.config, "workerinput", {})["workercount"])
     own = int(engine.worker.removeprefix("gw"))
     replaced = [f"gw{each}" for each in range(own % count, own, count)]
-    return left_by(divide(whole, count)[own % count], read_usage(directory, replaced))
+    given = shares(engine.settings, count, matches=engine.asks_comparer)
+    return left_by(given[own % count], read_usage(directory, replaced))
+
+
+def shares(settings: Settings, workers: int, *, matches: bool) -> tuple[BudgetLimits, ...]:
+    """A share for each worker of xdist, and the last for the controller where it has matches."""
+    return divide(whole_budget(settings), workers + matches)
+
+
+def whole_budget(settings: Settings) -> BudgetLimits:
+    """What `--dialeval-budget` says."""
+    text = settings.get("budget").value
+    return BudgetLimits() if text is None else parse_budget(text)
 
 
 def left_by(limits: BudgetLimits, spent: Spent) -> BudgetLimits:

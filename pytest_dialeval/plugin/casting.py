@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,13 +20,14 @@ from pytest_dialeval.records.suite import Problem
 if TYPE_CHECKING:
     from pytest_dialeval.models.cassette import Cassette
     from pytest_dialeval.models.recorder import Mode
+    from pytest_dialeval.plugin.calling import Desk
     from pytest_dialeval.plugin.engine import Engine
     from pytest_dialeval.plugin.sources import LoadedSource
     from pytest_dialeval.records.model import ModelSpec, Role
     from pytest_dialeval.records.suite import Suite
 
 
-_NOBODY: tuple[Role, ...] = ("comparer", "attacker", "improver")  # asked by nobody yet
+_NOBODY: tuple[Role, ...] = ("attacker", "improver")  # asked by nobody yet
 
 
 def cast_of(engine: Engine, suite: Suite) -> dict[Role, ModelSpec]:
@@ -44,15 +46,17 @@ def idle(source: LoadedSource) -> Iterator[str]:
     for role in source.models:
         if role in _NOBODY:
             yield f"the model of {role!r} plays nothing: nobody asks it yet"
+        elif role == "comparer" and comparer_of(source) is None:
+            why = "a model compares agents where `compare: {by: judge}` asks for it and two run"
+            yield f"the model of 'comparer' plays nothing: {why}"
         elif role == "agent" and MODEL not in source.agents and not source.recorded:
             why = "the agents are declared or brought, and their `use` names their models"
             yield f"the model of 'agent' plays nothing: {why}"
 
 
 def named(spec: ModelSpec) -> str:
-    """How a model is called in figures: `openai:gpt-4o`, with the server's address if told."""
-    where = f"@{spec.base_url}" if spec.base_url else ""
-    return f"{spec.endpoint}:{spec.model}{where}".rstrip(":")
+    """How a model is called in figures."""
+    return spec.name
 
 
 def players(source: LoadedSource) -> dict[str, dict[str, str]]:
@@ -83,10 +87,12 @@ def asked(source: LoadedSource) -> list[ModelSpec]:
     """All models that may be called for a source."""
     talking = () if source.recorded else source.agents
     agents = (agent_model(source, each) for each in talking)
-    return [*source.playing.values(), *(each for each in agents if each is not None)]
+    comparer = comparer_of(source)
+    others = (each for each in (*agents, comparer) if each is not None)
+    return [*source.playing.values(), *others]
 
 
-def mode_of(engine: Engine, suite: Path) -> Mode:
+def mode_of(engine: Desk, suite: Path) -> Mode:
     """Whether replies of a suite's models come from its cassette, go into it, or neither."""
     from pytest_dialeval.models.cassette_file import cassette_path
     from pytest_dialeval.models.recorder import default_mode
@@ -95,7 +101,7 @@ def mode_of(engine: Engine, suite: Path) -> Mode:
     return mode
 
 
-def cassette_of(engine: Engine, suite: Path) -> Cassette:
+def cassette_of(engine: Desk, suite: Path) -> Cassette:
     """What was recorded for a suite; TranscriptError names file and line."""
     from pytest_dialeval.models.cassette import Cassette
     from pytest_dialeval.models.cassette_file import cassette_path, read_cassette
@@ -117,6 +123,17 @@ def unreadable(engine: Engine, sources: Iterable[LoadedSource]) -> str | None:
         except TranscriptError as error:
             return str(error)
     return None
+
+
+def comparer_of(source: LoadedSource) -> ModelSpec | None:
+    """The model that compares the agents of a source; None where none does."""
+    if source.suite.compare.get("by") != "judge" or source.no_judge or len(source.agents) < 2:
+        return None
+    given = source.engine.settings.models(source.suite.models)
+    if "comparer" in given:  # `comparer: null` switches it off
+        return given["comparer"].spec
+    user = source.models.get("user")
+    return None if user is None else replace(user, role="comparer", temperature=0.0)
 
 
 def unaffordable(engine: Engine, sources: Iterable[LoadedSource]) -> str | None:

@@ -10,6 +10,7 @@ import pytest
 
 from pytest_dialeval.errors import DialevalError
 from pytest_dialeval.plugin.baselines import Baselines
+from pytest_dialeval.plugin.matching_up import match_by_score
 from pytest_dialeval.plugin.reported import Reported, Soft
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class Closing:
         self._note_stop(session, directory)
         self._keep_recorded(directory, sources)
         try:
+            match_by_score(directory, sources)
             summary = self._summarise(directory, sources, notes)
             stopped = session.shouldfail or session.shouldstop or session.exitstatus not in (0, 1)
             stopped = stopped or self.incomplete or self.config.getoption("setuponly", False)

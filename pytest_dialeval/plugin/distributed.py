@@ -9,6 +9,7 @@ import pytest
 
 from pytest_dialeval.plugin import outcomes
 from pytest_dialeval.plugin.closing import UNMEASURED, Closing
+from pytest_dialeval.plugin.matching_up import match_on_controller
 from pytest_dialeval.plugin.placing import run_path
 from pytest_dialeval.plugin.scheduling import TrialScheduling
 
@@ -55,12 +56,26 @@ class ControllerHooks:
 
         with self.closing.watching():
             try:
-                return (yield)
+                ended = yield
+                if not (session.shouldstop or session.shouldfail):
+                    self._match()
+                return ended
             except Interrupted as error:
                 reached = str(error).startswith("stopping after ") and session.shouldfail
                 if reached and self.closing.reported.seen:
                     raise session.Failed(session.shouldfail) from None
                 raise
+
+    def _match(self) -> None:
+        """What models have to compare, now that all workers are done."""
+        from pytest_dialeval.errors import DialevalError
+
+        if not any(self.path.glob("ledger.*.jsonl")):
+            return
+        try:
+            self.closing.trouble += match_on_controller(self.config, self.settings, self.path)
+        except DialevalError:
+            return  # workers' plans that differ: said where they are added up
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

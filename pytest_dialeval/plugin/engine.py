@@ -12,7 +12,7 @@ import pytest
 
 from pytest_dialeval.errors import RunError
 from pytest_dialeval.plugin.baselines import Baselines
-from pytest_dialeval.plugin.casting import cast_of, idle, unaffordable, unreadable
+from pytest_dialeval.plugin.casting import cast_of, comparer_of, idle, unaffordable, unreadable
 from pytest_dialeval.plugin.choice import Chosen, Wanted, choose_agents
 from pytest_dialeval.plugin.collection import CELL
 from pytest_dialeval.plugin.fixture_agent import fixture_anchor
@@ -27,8 +27,10 @@ from pytest_dialeval.suites.load import load_suite
 ENGINE: pytest.StashKey[Engine] = pytest.StashKey()
 
 if TYPE_CHECKING:
+    from pytest_dialeval.models.budget import BudgetLimits
     from pytest_dialeval.models.cassette import Cassette
     from pytest_dialeval.plugin.running import Running
+    from pytest_dialeval.runs.directory import RunDirectory
     from pytest_dialeval.runs.stored import StoredRun
 
 
@@ -53,7 +55,7 @@ class Engine:
         self.running: Running | None = None
         self._wrong: str | None = None
         self.stored = self._stored_run()
-        self._stopped = False
+        self.stopped = False
         self._passed_over: dict[str, tuple[str, ...]] = {}
         self._offers: dict[tuple[str, ...], Offers] = {}
 
@@ -215,6 +217,17 @@ class Engine:
         """All sources with a selected trial, as plan.json keeps them."""
         return [each.facts(self.selected) for each in self._selected_sources()]
 
+    @property
+    def asks_comparer(self) -> bool:
+        """Whether a model will compare agents when the last item is over."""
+        return any(comparer_of(each) is not None for each in self._selected_sources())
+
+    def share(self, directory: RunDirectory) -> BudgetLimits:
+        """What this process may spend on models."""
+        from pytest_dialeval.plugin.calling import share_of
+
+        return share_of(self, directory)
+
     # ---- running
 
     def run(self) -> Running:
@@ -245,9 +258,9 @@ class Engine:
 
     def stop(self) -> None:
         """Stop all conversations; harmless to repeat."""
-        if self.running is not None and not self._stopped:
+        if self.running is not None and not self.stopped:
             left = self.running.close()
-            self._stopped = True  # not before: where a Ctrl-C cuts it short it is done again
+            self.stopped = True  # not before: where a Ctrl-C cuts it short it is done again
             self.trouble += [f"{name}: would not stop and was left behind" for name in left]
 
     def pause(self) -> None:

@@ -10,6 +10,7 @@ import pytest
 from pytest_dialeval.plugin import decorated, outcomes
 from pytest_dialeval.plugin.closing import Closing
 from pytest_dialeval.plugin.collection import CELL
+from pytest_dialeval.plugin.matching_up import match_by_judge
 from pytest_dialeval.plugin.placing import write_worker_plan
 
 if TYPE_CHECKING:
@@ -61,7 +62,9 @@ class ItemHooks:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, Any]:
         try:
-            return (yield)
+            ended = yield
+            match_by_judge(self.engine, session)
+            return ended
         finally:  # at once: pytest formats a Ctrl-C for half a second before its own teardown
             self.engine.stop()
 

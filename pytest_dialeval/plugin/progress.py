@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -9,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import pytest
+
+from pytest_dialeval.records.wording import plural
 
 FIRST = 1.0  # seconds of the run before anything is said: short waits are no news
 EVERY = 30.0  # seconds between lines where nothing can be written over
@@ -26,6 +29,7 @@ class Standing:
     throttled: int = 0
     cost: float | None = 0.0
     seconds: float = 0.0
+    matches: int | None = None  # decided so far, once they are being made
 
 
 def sentence(now: Standing, room: int | None = None) -> str:
@@ -44,7 +48,10 @@ def sentence(now: Standing, room: int | None = None) -> str:
 
 def _parts(now: Standing) -> Iterator[str]:
     whole = now.held + now.running + now.waiting
-    yield f"{now.held} of {whole} conversations held, {now.running} running"
+    if now.matches is None:
+        yield f"{now.held} of {whole} conversations held, {now.running} running"
+    else:
+        yield f"{plural(now.matches, 'match', 'matches')} decided"
     if now.in_flight:
         yield "in flight: " + ", ".join(f"{role} {n}" for role, n in sorted(now.in_flight.items()))
     if now.throttled:
@@ -53,6 +60,20 @@ def _parts(now: Standing) -> Iterator[str]:
         yield f"${now.cost:.2f}"
     if now.held and (left := whole - now.held):
         yield f"about {_span(now.seconds * left / now.held)} left"
+
+
+def new_progress(config: pytest.Config, standing: Callable[[], Standing]) -> Progress | None:
+    """Where there is a terminal's plugin that says more than dots."""
+    plugins = config.pluginmanager
+    reporter = plugins.get_plugin("terminalreporter")
+    if reporter is None or reporter.verbosity < -1:
+        return None
+    in_place = reporter.isatty and "CI" not in os.environ and os.environ.get("TERM") != "dumb"
+    capture = plugins.get_plugin("capturemanager")
+    uncaptured = capture.global_and_fixture_disabled if capture else nullcontext
+    progress = Progress(reporter, standing, in_place=in_place, uncaptured=uncaptured)
+    plugins.register(progress, "dialeval-progress")
+    return progress
 
 
 def _span(seconds: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -30,7 +30,8 @@ from pytest_dialeval.plugin.criteria import Criteria
 from pytest_dialeval.plugin.fixture_agent import definition_for, outlives_items
 from pytest_dialeval.plugin.logs import ConversationLogs
 from pytest_dialeval.plugin.making import make_agent
-from pytest_dialeval.plugin.progress import Progress, Standing
+from pytest_dialeval.plugin.matching_up import match_by_judge
+from pytest_dialeval.plugin.progress import Progress, Standing, new_progress
 from pytest_dialeval.pool import MARGIN, Lost, Pool, Work
 from pytest_dialeval.records.plan import PlannedTrial
 from pytest_dialeval.records.run import Graded
@@ -68,6 +69,7 @@ class Running:
             tick=self.progress.tick if self.progress else None,
         )
         self._began = time.monotonic()
+        self.matches: int | None = None  # decided by a model, once the last item is over
         self.rules = RuleThread(self.pool.clock)
         self.logs = ConversationLogs(engine.config)
         self.logs.open()
@@ -119,27 +121,25 @@ class Running:
         self.logs.close()
         return left
 
+    def _end_talk(self, session: pytest.Session) -> None:
+        """After the last item: what needs the loop comes before its end."""
+        match_by_judge(self.engine, session)
+        self.pool.close()
+
     def _new_progress(self) -> Progress | None:
-        """Where there is a terminal's plugin, and no controller that owns the terminal."""
-        plugins = self.engine.config.pluginmanager
-        reporter = plugins.get_plugin("terminalreporter")
-        if reporter is None or self.engine.worker != "main" or reporter.verbosity < -1:
+        """Where no controller owns the terminal."""
+        if self.engine.worker != "main":
             return None
-        in_place = reporter.isatty and "CI" not in os.environ and os.environ.get("TERM") != "dumb"
-        capture = plugins.get_plugin("capturemanager")
-        uncaptured = capture.global_and_fixture_disabled if capture else nullcontext
-        progress = Progress(reporter, self._standing, in_place=in_place, uncaptured=uncaptured)
-        plugins.register(progress, "dialeval-progress")
-        return progress
+        return new_progress(self.engine.config, self._standing)
 
     def _standing(self) -> Standing:
         held, running = self.pool.counts
         seconds = time.monotonic() - self._began
         waiting = max(0, self._talks - held - running)
         if "calls" not in self.__dict__:
-            return Standing(held, running, waiting, seconds=seconds)
+            return Standing(held, running, waiting, seconds=seconds, matches=self.matches)
         flying, throttled, cost = self.calls.standing()
-        return Standing(held, running, waiting, flying, throttled, cost, seconds)
+        return Standing(held, running, waiting, flying, throttled, cost, seconds, self.matches)
 
     @cached_property
     def _talks(self) -> int:
@@ -254,7 +254,8 @@ class Running:
         if not lasting or key not in self._agents:
             self._agents[key] = _resolved(lambda: adapt(fixture, name=FIXTURE))
         if lasting:
-            item.session.addfinalizer(self.pool.close)  # before the agent's own teardown
+            # Before the agent's own teardown.
+            item.session.addfinalizer(lambda: self._end_talk(item.session))
         else:
             item.addfinalizer(lambda: self.pool.abandon(_held_as(cell.trial, attempt_of(item))))
         return lasting

@@ -15,6 +15,7 @@ from pytest_dialeval.planning.cases import Naming, plan_personas, plan_recording
 from pytest_dialeval.plugin.bounds import breaches_gated, decides
 from pytest_dialeval.plugin.casting import cast_of, players
 from pytest_dialeval.plugin.choice import FIXTURE, HOOK, Chosen, definition
+from pytest_dialeval.plugin.matching_up import comparison
 from pytest_dialeval.records.model import ModelSpec, Role
 from pytest_dialeval.records.plan import PlannedTrial
 from pytest_dialeval.records.rubric import Rubric
@@ -209,6 +210,7 @@ class LoadedSource:
             asked={
                 trial: tuple(found) for trial, found in self.engine.asked.items() if trial in ids
             },
+            compare=comparison(self),
         )
 
 

@@ -29,6 +29,12 @@ class ModelSpec:
     requests_per_minute: int | None = None
     tokens_per_minute: int | None = None
 
+    @property
+    def name(self) -> str:
+        """As figures call it: `openai:gpt-4o`, with the server's address if told."""
+        where = f"@{self.base_url}" if self.base_url else ""
+        return f"{self.endpoint}:{self.model}{where}".rstrip(":")
+
 
 @dataclass(frozen=True, slots=True)
 class ChatCall:

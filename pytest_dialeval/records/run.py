@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from pytest_dialeval.records.match import Comparison
 from pytest_dialeval.records.plan import PlannedTrial
 from pytest_dialeval.records.rubric import Rubric
 from pytest_dialeval.records.suite import Gates, Scoring
@@ -49,6 +50,7 @@ class Source:
     items: Mapping[str, str] = field(default_factory=dict)  # node id -> trial id
     # trial id -> rubrics with a selected item of their own; a score item selects without asking
     asked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    compare: Comparison = field(default_factory=Comparison)
 
     def fails(self, rubric: Rubric) -> bool:
         """Whether a failed verdict of that rubric is an F."""
@@ -76,6 +78,7 @@ class Conversation:
     isolated: bool = True  # False: the agent runs in this process
     attempt: int = 1  # above 1: held again by another plugin's rerun; figures leave it out
     fidelity: Mapping[str, int] = field(default_factory=dict)  # as in the transcript
+    said: str = ""  # digest of the user's lines: whether two agents heard the same
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,8 @@ class Suite:
     scoring: Scoring | None = None
     gates: Gates = Gates()
     models: Mapping[str, object] = field(default_factory=dict)
-    compare: Mapping[str, object] = field(default_factory=dict)
+    compare: Mapping[str, Any] = field(default_factory=dict)
+    votes: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)  # every file read -> sha256
     notes: tuple[Problem, ...] = ()
     stated: frozenset[str] = frozenset()  # keys, also those of `limits`, that the file has

@@ -21,9 +21,9 @@ def meaning(guess: str | None) -> str:
     return "" if guess is None else f"; did you mean {guess!r}?"
 
 
-def plural(count: int, noun: str) -> str:
-    """`1 turn`, `2 turns`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+def plural(count: int, noun: str, many: str = "") -> str:
+    """`1 turn`, `2 turns`, `2 matches`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {many or noun + 's'}"
 
 
 def listed(things: Sequence[object], at_most: int) -> str:

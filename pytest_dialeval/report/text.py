@@ -10,6 +10,7 @@ from tabulate import tabulate
 
 from pytest_dialeval.records.text import visible
 from pytest_dialeval.records.wording import plural
+from pytest_dialeval.report.leaderboard import leaderboard_lines
 from pytest_dialeval.runs.summary import (
     AgentFigures,
     GateFigure,
@@ -46,6 +47,8 @@ def _lines(summary: Summary) -> Iterator[Line]:
     yield Line("")
     yield from (Line(each) for each in pass_table(summary).split("\n"))
     yield from (Line(each) for each in at_least_one_table(summary).splitlines())
+    if summary.ratings is not None:
+        yield from (Line(*each) for each in leaderboard_lines(summary.ratings))
     yield from failed_lines(summary)
     yield from usage_lines(summary)
     yield from gate_lines(summary, "passed")
@@ -361,6 +364,9 @@ def _shared_model_lines(summary: Summary) -> Iterator[Line]:
             roles = [role for role, each in agent.models.items() if each == model]
             if len(roles) > 1:
                 told[f"{agent.name}: {' and '.join(roles)} are one model, {model}"] = None
+        comparer = summary.ratings and summary.ratings.comparer
+        if comparer and agent.models.get("agent") == comparer:
+            told[f"{agent.name}: agent and comparer are one model, {comparer}"] = None
     yield from (Line(each, "yellow") for each in told)
 
 

@@ -25,7 +25,14 @@ from pytest_dialeval.runs.figures import (
 )
 from pytest_dialeval.runs.gates import Bounds, decide_gates
 from pytest_dialeval.runs.ledger import facts
-from pytest_dialeval.runs.summary import GateFigure, SettingFigure, Summary, TaskFigures
+from pytest_dialeval.runs.matches import read_matches
+from pytest_dialeval.runs.summary import (
+    GateFigure,
+    Ratings,
+    SettingFigure,
+    Summary,
+    TaskFigures,
+)
 from pytest_dialeval.runs.usage import budget_figures, read_usage, usage_figures
 from pytest_dialeval.traces.json_bytes import from_json
 
@@ -147,6 +154,7 @@ def summarise(
         + _against_baselines(directory, tasks, scored, against),
         usage=usage_figures(spent),
         budget=budget_figures(parse_budget(budget), spent) if budget else [],
+        ratings=_ratings(directory, scored),
         settings={name: _shown(each) for name, each in settings.items()},
         notes=[*notes, *spent.notes, *note_lines(sources)],
     )
@@ -166,6 +174,17 @@ def _against_baselines(
     from pytest_dialeval.runs.baseline_gate import baseline_gates
 
     return baseline_gates(tasks, held, baseline_from(directory, scored))
+
+
+def _ratings(
+    directory: RunDirectory, scored: Sequence[tuple[Source, Sequence[ScoredTrial]]]
+) -> Ratings | None:
+    agents = {each.trial.agent for _, trials in scored for each in trials}
+    if len(agents) < 2:
+        return None  # and no reason to import what ratings need
+    from pytest_dialeval.runs.ratings import rate
+
+    return rate(scored, read_matches(directory))
 
 
 def _shown(setting: SettingFigure) -> SettingFigure:

@@ -20,10 +20,22 @@ def find_run(written: str, folder: Path, runs: Path) -> Path:
     for path in (folder / written, runs / written):
         if (path / "traces").is_dir():
             return path
-    known = sorted(each.name for each in runs.glob("*") if (each / "traces").is_dir())
+    known = _known(runs)
     last = f"; the last one there is {known[-1]}" if known else ""
     guess = did_you_mean(written, known) or last
     raise RunError(f"there is no run {written!r} here or in {runs}{guess}")
+
+
+def last_run(runs: Path) -> Path:
+    """The newest run of a folder; RunError where it has none."""
+    known = _known(runs)
+    if not known:
+        raise RunError(f"there is no run in {runs}; give the folder of runs with --runs DIR")
+    return runs / known[-1]
+
+
+def _known(runs: Path) -> list[str]:
+    return sorted(each.name for each in runs.glob("*") if (each / "traces").is_dir())
 
 
 class StoredRun:

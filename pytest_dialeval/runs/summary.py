@@ -159,6 +159,86 @@ class BudgetFigure(Record):
     left: float
 
 
+class RatedAgent(Record):
+    """One agent in one rating; null where no match was decided."""
+
+    agent: str
+    matches: int = Field(description="decided ones")
+    wins: int
+    ties: int
+    losses: int
+    elo: float | None = Field(description="mean over tasks of the Elo after each task's matches")
+    elo_mean: float | None = Field(description="the same, mean over 200 shuffled orders")
+    bradley_terry: float | None = Field(description="null where `apart` says why")
+    low: float | None = Field(description="95 % interval of it; null below 10 clusters")
+    high: float | None
+    apart: Literal["", "never loses", "never wins", "not linked to the others"]
+
+
+class RatedPair(Record):
+    left: str
+    right: str
+    matches: int
+    left_wins: int
+    ties: int
+    right_wins: int
+    inconsistent: int = Field(
+        description="ties by two orders in which a judge said different things"
+    )
+    separated: bool | None = Field(description="intervals do not overlap; null: too few to say")
+
+
+class TaskElo(Record):
+    """The ratings of one task, of which `elo` is the mean."""
+
+    task: str
+    source: str
+    matches: int
+    elo: dict[str, float] = Field(description="agent -> Elo in the order trial, case, round")
+    elo_mean: dict[str, float]
+
+
+class RatingFigures(Record):
+    """All matches of one kind, rated."""
+
+    by: Literal["score", "judge", "human"] = Field(description="who decided")
+    rounds: Literal["all", "same instruction"]
+    k: float | None = Field(description="null where suites differ: then there is no common Elo")
+    start: float | None
+    scale: float | None
+    matches: int = Field(description="decided ones")
+    undecided: int
+    why_undecided: list[str] = Field(description="reasons, at most 5")
+    both_bad: int = Field(description="ties among the matches that a vote called bad on both sides")
+    judged_twice: int = Field(description="matches that a judge was asked in both orders")
+    inconsistent: int
+    inconsistent_share: float | None
+    clustered_by: Literal["task", "case"]
+    clusters: int
+    agents: list[RatedAgent]
+    pairs: list[RatedPair]
+    tasks: list[TaskElo]
+
+
+class LeaderboardRow(Record):
+    agent: str
+    tasks: int = Field(description="tasks with a score of it")
+    of_tasks: int
+    task_score: float | None = Field(description="mean over tasks of their mean task scores")
+    low: float | None = Field(description="95 % interval, clustered by case; null below 10 cases")
+    high: float | None
+    elo: dict[str, float] = Field(description="score, judge, human -> Elo over all rounds")
+
+
+class Ratings(Record):
+    """Agents side by side."""
+
+    comparer: str | None = Field(description="the model that compared; null where none did")
+    leaderboard: list[LeaderboardRow] = Field(description="best mean task score first")
+    ratings: list[RatingFigures]
+    notes: list[str] = Field([], description="votes that are left out, and why")
+
+
 class SettingFigure(Record):
     value: str | int | float | bool | list[str] | None
     source: str
@@ -176,6 +256,7 @@ class Summary(Record):
     gates: list[GateFigure] = []
     usage: list[UsageFigure] = []
     budget: list[BudgetFigure] = []
+    ratings: Ratings | None = Field(None, description="null: fewer than two agents")
     settings: dict[str, SettingFigure] = {}
     notes: list[str] = []
 

@@ -41,6 +41,7 @@ from pytest_dialeval.records.verdict import TrialScore, Verdict
 from pytest_dialeval.runs.directory import RunDirectory
 from pytest_dialeval.runs.excerpt import excerpt
 from pytest_dialeval.runs.ledger import LedgerWriter
+from pytest_dialeval.runs.rounds import heard
 from pytest_dialeval.traces.clearing import cleared
 from pytest_dialeval.traces.reader import read_trace
 from pytest_dialeval.traces.redaction import Redaction
@@ -302,6 +303,7 @@ def _told(planned: PlannedTrial, transcript: Transcript) -> Conversation:
         turns=len(transcript.turns),
         attempt=planned.attempt,
         fidelity=transcript.fidelity,
+        said=heard(transcript),
     )
 
 

@@ -102,6 +102,7 @@ def assembled(
         gates=_gates(form.gates),
         models={str(role): model for role, model in form.models.items()},
         compare=form.compare.model_dump() if form.compare else {},
+        votes=form.votes.model_dump(),
         files=files,
         stated=frozenset(form.model_fields_set | form.limits.model_fields_set),
     )

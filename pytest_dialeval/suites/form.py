@@ -247,6 +247,12 @@ Positive = Annotated[
     Field(gt=0, allow_inf_nan=False),
     _expected("a number above 0", _unquote),
 ]
+Number = Annotated[
+    float,
+    Strict(),
+    Field(allow_inf_nan=False),
+    _expected("a number", _unquote),
+]
 NotNegative = Annotated[
     float,
     Strict(),

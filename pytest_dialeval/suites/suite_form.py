@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import Field
 
+from pytest_dialeval.records.match import Comparison
 from pytest_dialeval.records.model import Role
 from pytest_dialeval.records.suite import TIMEOUT, TURN_TIMEOUT, Scoring
 from pytest_dialeval.suites.form import (
@@ -17,6 +18,7 @@ from pytest_dialeval.suites.form import (
     LooseText,
     Name,
     NotNegative,
+    Number,
     One,
     Positive,
     Share,
@@ -29,6 +31,7 @@ Format = Literal["dialeval", "openai", "tau-bench", "tau2"]
 Decide = Literal["items", "gates"]
 By = Literal["judge", "score"]
 _SCORING = Scoring()
+_COMPARISON = Comparison()
 
 
 class TranscriptForm(Form):
@@ -132,6 +135,21 @@ class CompareForm(Form):
     noun: ClassVar[str] = "compare"
 
     by: Annotated[By, one_of(*get_args(By))] = Field("score", description="what decides a match")
+    k: Positive = Field(_COMPARISON.k, description="how far one match moves an Elo rating")
+    start: Number = Field(_COMPARISON.start, description="the rating before the first match")
+    scale: Positive = Field(
+        _COMPARISON.scale, description="the distance at which ten wins are expected for one loss"
+    )
+
+
+class VotesForm(Form):
+    """What people may say of a match."""
+
+    noun: ClassVar[str] = "votes"
+
+    both_bad: Flag = Field(
+        _COMPARISON.both_bad, description="whether a vote may say that both answers were bad"
+    )
 
 
 class ModelForm(Form):
@@ -183,3 +201,4 @@ class SuiteForm(Form):
         {}, description="models by role: a spec such as openai:NAME, or a mapping; null for none"
     )
     compare: CompareForm | None = Field(None, description="how agents are compared")
+    votes: VotesForm = Field(VotesForm(), description="what people may say when they compare")

@@ -46,6 +46,7 @@ from pytest_dialeval.suites.suite_form import (
     ScoringForm,
     SuiteForm,
     TranscriptForm,
+    VotesForm,
     WeightsForm,
 )
 from pytest_dialeval.suites.task_form import FlowForm, FlowNodeForm, TaskForm
@@ -60,7 +61,7 @@ FORMS: tuple[tuple[str, tuple[type[Form], ...]], ...] = (
         (
             *(SuiteForm, PartForm, TaskForm, FlowForm, FlowNodeForm, RubricForm, TriggerForm),
             *(JudgeForm, LevelForm, TranscriptForm, LimitsForm, ScoringForm, WeightsForm),
-            *(GatesForm, PassHatKForm, BaselineForm, CompareForm),
+            *(GatesForm, PassHatKForm, BaselineForm, CompareForm, VotesForm),
             *(PersonaForm, ScriptForm, StateForm, TransitionForm, ProbeForm, NoiseForm),
         ),
     ),

@@ -46,7 +46,7 @@ class Judge:
 
     def verdict(self, call):
         text = call.messages[-1]["content"]
-        word = re.search(r'criterion .*\\n.*"(.*?)"', text)[1]
+        word = re.search(r'criterion.*\\n.*"(.*?)"', text)[1]
         reply = {"reasoning": "read", "verdict": "not_met", "evidence": [], "absence": True}
         if word.endswith("?"):
             return {**reply, "verdict": "cannot_tell"}

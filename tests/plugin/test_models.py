@@ -242,7 +242,11 @@ def test_an_unknown_variable_is_noted(shop: Shop, monkeypatch: pytest.MonkeyPatc
     ("role", "why"),
     [
         ("agent", "the agents are declared or brought, and their `use` names their models"),
-        ("comparer", "nobody asks it yet"),
+        (
+            "comparer",
+            "a model compares agents where `compare: {by: judge}` asks for it and two run",
+        ),
+        ("attacker", "nobody asks it yet"),
     ],
 )
 def test_a_model_that_plays_nothing_is_noted(shop: Shop, role: str, why: str) -> None:

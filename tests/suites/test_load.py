@@ -128,7 +128,8 @@ def test_every_key_of_a_suite(load, tmp_path):
         "user": None,
         "agent": {"model": "x", "endpoint": "y"},
     }
-    assert suite.compare == {"by": "judge"}
+    assert suite.compare == {"by": "judge", "k": 32.0, "start": 1000.0, "scale": 400.0}
+    assert suite.votes == {"both_bad": False}
 
 
 def test_defaults(load):
@@ -270,6 +271,10 @@ def test_errors_of_every_kind_come_together_in_the_order_of_lines(problems):
         ("models: {juge: x}", "models.juge must be one of 'agent', 'user', 'judge',"),
         ("models: {judge: 3}", "models.judge must be a spec (openai:NAME), a mapping or null, not 3"),
         ("models: {judge: {temperature: 0}}", "a model needs 'model' (the model's name)"),
+        ("compare: {k: .nan}", "compare.k must be a number above 0, not"),
+        ("compare: {start: .inf}", "compare.start must be a number, not"),
+        ("compare: {scale: 0}", "compare.scale must be a number above 0, not 0"),
+        ("votes: {both_bad: maybe}", "votes.both_bad must be true or false, not 'maybe'"),
         ("compare: {by: judges}", "compare.by must be one of 'judge', 'score', not 'judges'; did you"),
         ("include: [3]", "include[0] must be text that is not blank, not 3; quote it: '3'"),
     ],

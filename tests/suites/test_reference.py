@@ -30,6 +30,7 @@ from pytest_dialeval.suites.suite_form import (
     ScoringForm,
     SuiteForm,
     TranscriptForm,
+    VotesForm,
 )
 from pytest_dialeval.suites.task_form import FlowForm, FlowNodeForm, TaskForm
 
@@ -39,6 +40,7 @@ FORMS = [
     SuiteForm, TaskForm, FlowForm, FlowNodeForm, AgentForm, AgentScriptForm, ReplyForm, ToolForm,
     PersonaForm, ScriptForm, StateForm, TransitionForm, ProbeForm, NoiseForm, RubricForm, JudgeForm,
     TriggerForm, TranscriptForm, PartForm, LimitsForm, ScoringForm, GatesForm, CompareForm,
+    VotesForm,
 ]  # fmt: skip
 
 

@@ -1,0 +1,137 @@
+"""Agents side by side, for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tabulate import tabulate
+
+from pytest_dialeval.records.wording import listed, plural
+from pytest_dialeval.runs.summary import (
+    LeaderboardRow,
+    RatedAgent,
+    RatedPair,
+    RatingFigures,
+    Ratings,
+)
+
+_NAMES = {"score": "Elo by score", "judge": "Elo by simulated user", "human": "Elo by people"}
+PAIRS = 5  # shown one by one
+
+
+def leaderboard_lines(ratings: Ratings) -> Iterator[tuple[str, str]]:
+    """The tables with what stands behind them: (line, colour)."""
+    rows = ratings.leaderboard
+    yield "", ""
+    yield from ((each, "") for each in _scores(rows).splitlines())
+    if any(each.tasks < each.of_tasks for each in rows):
+        yield "* not all tasks: its mean is over others than theirs", "yellow"
+    for figures in ratings.ratings:
+        if figures.rounds == "all":
+            yield "", ""
+            yield from _rating_lines(figures, rows)
+        else:
+            yield from _same_lines(figures, ratings)
+    for each in ratings.notes:
+        yield each, "yellow"
+
+
+def _scores(rows: Sequence[LeaderboardRow]) -> str:
+    kinds = [each for each in _NAMES if any(each in row.elo for row in rows)]
+    cells = [
+        [
+            row.agent,
+            f"{row.tasks} of {row.of_tasks}{' *' if row.tasks < row.of_tasks else ''}",
+            "-" if row.task_score is None else f"{row.task_score:.3f}",
+            _interval(row.task_score, row.low, row.high, 3),
+            *(_rating(row.elo.get(each)) for each in kinds),
+        ]
+        for row in rows
+    ]
+    headers = ["leaderboard", "tasks", "score", "95 % of score", *(_NAMES[each] for each in kinds)]
+    return tabulate(cells, headers=headers, tablefmt="simple", disable_numparse=True)
+
+
+def _rating_lines(
+    figures: RatingFigures, rows: Sequence[LeaderboardRow]
+) -> Iterator[tuple[str, str]]:
+    own = {each.agent: each for each in figures.agents}
+    headers = [_NAMES[figures.by], "Elo", "any order", "Bradley-Terry", "95 %", "won-tied-lost"]
+    cells = [_row(own[each.agent], figures) for each in rows]
+    table = tabulate(cells, headers=headers, tablefmt="simple", disable_numparse=True)
+    yield from ((each, "") for each in table.splitlines())
+    yield _basis(figures), ""
+    if figures.k is None:
+        yield "suites differ in `compare`: their ratings have no common mean", "yellow"
+    if figures.judged_twice:
+        text = f"{figures.inconsistent} of {plural(figures.judged_twice, 'comparison')}"
+        share = figures.inconsistent_share or 0.0
+        yield f"{text} changed with the order ({share:.1%}): ties", "yellow" if share > 0.25 else ""
+    if figures.both_bad:
+        yield f"{plural(figures.both_bad, 'tie')} called bad on both sides", ""
+    if figures.undecided:
+        text = (
+            f"{figures.undecided} matches undecided"
+            if figures.undecided > 1
+            else "1 match undecided"
+        )
+        yield f"{text}: {listed(figures.why_undecided, 2)}", "yellow"
+    yield from _pair_lines(figures)
+
+
+def _row(agent: RatedAgent, figures: RatingFigures) -> list[str]:
+    return [
+        agent.agent,
+        _rating(agent.elo),
+        _rating(agent.elo_mean),
+        f"separated: {agent.apart}" if agent.apart else _rating(agent.bradley_terry),
+        _interval(agent.bradley_terry, agent.low, agent.high, 0),
+        f"{agent.wins}-{agent.ties}-{agent.losses}",
+    ]
+
+
+def _basis(figures: RatingFigures) -> str:
+    """`matches 12 (a - b 12), K 32, from 1000, scale 400`."""
+    pairs = [f"{each.left} - {each.right} {each.matches}" for each in figures.pairs]
+    text = f"{plural(figures.matches, 'match', 'matches')} ({listed(pairs, PAIRS)})"
+    if figures.k is not None:
+        text += f"; K {figures.k:g}, from {figures.start:g}, scale {figures.scale:g}"
+    return text
+
+
+def _pair_lines(figures: RatingFigures) -> Iterator[tuple[str, str]]:
+    for words, separated in (("not separated", False), ("too few cases to separate", None)):
+        found = [
+            _names(each) for each in figures.pairs if each.separated is separated and each.matches
+        ]
+        if found:
+            yield f"{words}: {listed(found, PAIRS)}", "yellow"
+    never = [_names(each) for each in figures.pairs if not each.matches]
+    if never:
+        yield f"no match: {listed(never, PAIRS)}", "yellow"
+
+
+def _names(pair: RatedPair) -> str:
+    return f"{pair.left} - {pair.right}"
+
+
+def _same_lines(figures: RatingFigures, ratings: Ratings) -> Iterator[tuple[str, str]]:
+    """The rating over rounds in which both agents heard the same, where it is another one."""
+    every = next(e for e in ratings.ratings if e.by == figures.by and e.rounds == "all")
+    if not every.matches or figures.matches == every.matches:
+        return
+    what = f"{figures.matches} of {every.matches} matches had the same instruction"
+    told = [f"{each.agent} {each.elo:.1f}" for each in figures.agents if each.elo is not None]
+    yield what + (f"; Elo over them alone: {', '.join(told)}" if told else ""), ""
+
+
+def _rating(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1f}"
+
+
+def _interval(value: float | None, low: float | None, high: float | None, digits: int) -> str:
+    if value is None:
+        return "-"
+    if low is None or high is None:
+        return "too few cases"
+    return f"{low:.{digits}f} to {high:.{digits}f}"
