@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import combinations
+from textwrap import shorten
 
 from tabulate import tabulate
 
@@ -17,6 +19,7 @@ from pytest_dialeval.runs.summary import (
 
 _NAMES = {"score": "Elo by score", "judge": "Elo by simulated user", "human": "Elo by people"}
 PAIRS = 5  # shown one by one
+LONGEST = 200  # characters of a reason
 
 
 def leaderboard_lines(ratings: Ratings) -> Iterator[tuple[str, str]]:
@@ -26,6 +29,8 @@ def leaderboard_lines(ratings: Ratings) -> Iterator[tuple[str, str]]:
     yield from ((each, "") for each in _scores(rows).splitlines())
     if any(each.tasks < each.of_tasks for each in rows):
         yield "* not all tasks: its mean is over others than theirs", "yellow"
+    if together := [f"{one.agent} - {other.agent}" for one, other in _overlapping(rows)]:
+        yield f"scores not separated: {listed(together, PAIRS)}", "yellow"
     for figures in ratings.ratings:
         if figures.rounds == "all":
             yield "", ""
@@ -34,6 +39,17 @@ def leaderboard_lines(ratings: Ratings) -> Iterator[tuple[str, str]]:
             yield from _same_lines(figures, ratings)
     for each in ratings.notes:
         yield each, "yellow"
+
+
+def _overlapping(
+    rows: Sequence[LeaderboardRow],
+) -> Iterator[tuple[LeaderboardRow, LeaderboardRow]]:
+    """Agents whose scores' intervals overlap, where both have one."""
+    for one, other in combinations(rows, 2):
+        if one.low is None or one.high is None or other.low is None or other.high is None:
+            continue
+        if one.low <= other.high and other.low <= one.high:
+            yield one, other
 
 
 def _scores(rows: Sequence[LeaderboardRow]) -> str:
@@ -70,12 +86,9 @@ def _rating_lines(
     if figures.both_bad:
         yield f"{plural(figures.both_bad, 'tie')} called bad on both sides", ""
     if figures.undecided:
-        text = (
-            f"{figures.undecided} matches undecided"
-            if figures.undecided > 1
-            else "1 match undecided"
-        )
-        yield f"{text}: {listed(figures.why_undecided, 2)}", "yellow"
+        text = plural(figures.undecided, "match", "matches")
+        why = [shorten(each, LONGEST, placeholder=" ...") for each in figures.why_undecided]
+        yield f"{text} undecided: {listed(why, 2)}", "yellow"
     yield from _pair_lines(figures)
 
 

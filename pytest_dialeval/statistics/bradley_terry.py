@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_dialeval.statistics.elo import SCALE, START, Game
-from pytest_dialeval.statistics.intervals import CONFIDENCE, MIN_CASES, Interval
+from pytest_dialeval.statistics.intervals import CONFIDENCE, MIN_CASES
 
 if TYPE_CHECKING:
     import numpy as np
@@ -70,7 +70,7 @@ def overlap(one: Strength, other: Strength) -> bool | None:
     """Whether the intervals of two overlap; None where one of them has none."""
     if one.low is None or one.high is None or other.low is None or other.high is None:
         return None
-    return Interval(one.low, one.high).low <= other.high and other.low <= one.high
+    return one.low <= other.high and other.low <= one.high
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class _Fit:
             expected = self._expected(natural)
             gradient = np.bincount(self.left, self.points - expected, size)
             gradient -= np.bincount(self.right, self.points - expected, size)
-            inverse = np.linalg.pinv(self._information(expected), hermitian=True)
+            inverse = _inverse(self._information(expected))
             step = inverse @ gradient
             # A step across the whole scale would overshoot where nearly all games are wins.
             largest = float(np.abs(step).max(initial=0.0))
@@ -134,7 +134,7 @@ class _Fit:
             natural -= natural.mean()
             if largest < _CLOSE:
                 break
-        return natural, np.linalg.pinv(self._information(self._expected(natural)), hermitian=True)
+        return natural, _inverse(self._information(self._expected(natural)))
 
     def _expected(self, natural: Array) -> Array:
         from scipy.special import expit
@@ -168,6 +168,19 @@ class _Fit:
         spread = inverse @ (pulls.T @ pulls) @ inverse * few
         found: Array = np.sqrt(np.clip(np.diag(spread), 0.0, None))
         return found
+
+
+def _inverse(information: Array) -> Array:
+    """The inverse among strengths that sum to 0: all of them moved alike changes no game.
+
+    That direction is known, so it is taken out exactly; a pseudo-inverse has to guess it from
+    rounding, and where it fails intervals are millions of points wide.
+    """
+    import numpy as np
+
+    size = len(information)
+    alike = np.full_like(information, float(np.trace(information)) / size**2)
+    return np.asarray(np.linalg.inv(information + alike) - 1.0 / (size**2 * alike))
 
 
 def _quantile(clusters: int, confidence: float) -> float:

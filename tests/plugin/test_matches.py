@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from pytest_dialeval.plugin.progress import Standing, sentence
 from pytest_dialeval.statistics.elo import elo
 
 from .conftest import Shop, persona, rubric
@@ -372,6 +373,12 @@ def test_matches_are_made_before_a_fixtures_agent_ends_the_talk(two: Shop) -> No
 
     result.assert_outcomes(passed=2, failed=1)
     assert [each["winner"] for each in matches(two)] == ["A", "tie"]
+
+
+def test_progress_counts_matches() -> None:
+    now = Standing(4, 0, 0, {"comparer": 2}, cost=0.5, matches=3)
+
+    assert sentence(now) == "3 matches decided; in flight: comparer 2; $0.50"
 
 
 def test_a_run_that_was_stopped_compares_nothing(two: Shop) -> None:
