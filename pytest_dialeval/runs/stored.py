@@ -35,7 +35,14 @@ def last_run(runs: Path) -> Path:
 
 
 def _known(runs: Path) -> list[str]:
-    return sorted(each.name for each in runs.glob("*") if (each / "traces").is_dir())
+    """Oldest first; ids know seconds alone, and two runs may share one."""
+    found = [each for each in runs.glob("*") if (each / "traces").is_dir()]
+    return [each.name for each in sorted(found, key=_age)]
+
+
+def _age(run: Path) -> tuple[str, int]:
+    second = run.name.rpartition("-")[0]
+    return second, (run / "traces").stat().st_ctime_ns
 
 
 class StoredRun:
