@@ -10,11 +10,14 @@ from traceback import walk_tb
 
 from pytest_dialeval.errors import (
     AgentFault,
+    BudgetProblem,
     BudgetSpent,
     DialevalError,
     HarnessFault,
+    ModelProblem,
     NotMeasured,
     ProviderFault,
+    RunError,
 )
 from pytest_dialeval.records.text import clean
 
@@ -27,6 +30,7 @@ _LIBRARIES = (
     *{sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")},
 )
 _TOLD = (AgentFault, HarnessFault, NotMeasured, ProviderFault, BudgetSpent)  # whose it is
+_OURS = (RunError, BudgetProblem, ModelProblem)  # a full disk, a price that is unknown
 _OTHER_LOOP = (
     " (it was made in another event loop: make it in `start`, or give a function that makes"
     " the agent)"
@@ -37,6 +41,8 @@ def fault_of(error: BaseException) -> DialevalError:
     """The fault that an exception out of an agent stands for; SystemExit is no exception."""
     if isinstance(error, _TOLD):
         return error
+    if isinstance(error, _OURS):
+        return HarnessFault(str(error))
     # Filed with the conversation, and shown once with what fails because of it.
     logger.error("the agent raised", exc_info=error)
     kind, message = type(error).__name__, message_of(error)

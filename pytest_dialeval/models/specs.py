@@ -20,6 +20,8 @@ _COLD: frozenset[Role] = frozenset({"judge", "comparer"})
 _IDENTITY = ("endpoint", "model", "base_url", "api_key_env")
 _LIMITS = ("concurrency", "requests_per_minute", "tokens_per_minute")
 _COUNTS = frozenset({"max_tokens", *_LIMITS})
+# A name may hold an @; what looks like any URL behind it must not go unread to the vendor's own.
+_ADDRESS = re.compile(r"@(?=http|[\w+.-]*:/)")
 _FORMS = "openai:NAME, openai:NAME@BASE_URL, or python:file.py:object:NAME"
 
 
@@ -158,11 +160,11 @@ def _of_text(role: Role, written: str) -> dict[str, Any]:
         hint = f"; any server that speaks OpenAI's protocol is openai:{rest}@BASE_URL"
         wrong = unknown("endpoint", name, [*ENDPOINTS, "python"])
         raise ModelProblem(f"{role}: {text!r}: {wrong}{hint}")
-    model, at, base_url = rest.partition("@http")
+    model, *address = _ADDRESS.split(rest, maxsplit=1)
     if not model.strip():
         raise ModelProblem(f"{role}: {written!r} names no model; write {name}{separator}NAME")
     values = {"endpoint": name, "model": model.strip()}
-    return values | ({"base_url": _check_url(role, f"http{base_url}", "base_url")} if at else {})
+    return values | ({"base_url": _check_url(role, address[0], "base_url")} if address else {})
 
 
 def _of_python(role: Role, text: str) -> dict[str, Any]:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pytest_dialeval.runs.directory import RunDirectory
     from pytest_dialeval.traces.redaction import Redaction
 
-NOTED = 1.0  # seconds between two notes of what a worker has spent
+NOTED = 0.2  # seconds between two notes of what a worker has spent
 TAPES = "tapes"  # folder in a run: what each worker recorded
 
 

@@ -111,9 +111,13 @@ class ControllerHooks:
         if not reported.seen and not planned:
             return False
         if not reported.asked:
+            from pytest_dialeval.errors import RunError
             from pytest_dialeval.runs.ledger import LedgerWriter
 
-            LedgerWriter(self.path / "ledger.main.jsonl").close()
+            try:
+                LedgerWriter(self.path / "ledger.main.jsonl").close()
+            except RunError:  # a worker that could not make the folder either has said so
+                return False
         return True
 
     def _name_lost(self, sources: list[Source]) -> None:

@@ -13,7 +13,14 @@ import pytest
 from pytest_dialeval.conversation.chat_agent import STEPS
 from pytest_dialeval.conversation.importing import imported
 from pytest_dialeval.conversation.resolve import agent_factory, model_of
-from pytest_dialeval.errors import BudgetSpent, CassetteMiss, HarnessFault, ProviderFault
+from pytest_dialeval.errors import (
+    BudgetProblem,
+    BudgetSpent,
+    CassetteMiss,
+    HarnessFault,
+    ProviderFault,
+    RunError,
+)
 from pytest_dialeval.models.watch import LoopWatch
 from pytest_dialeval.records.model import ChatAnswer, ModelToolCall
 from pytest_dialeval.records.suite import AgentSpec, Limits
@@ -337,6 +344,8 @@ def test_refused_filtered_cut_and_empty_text_is_what_it_said(
         (CassetteMiss("no cassette holds this call"), "provider_error"),
         (BudgetSpent("no call is left"), "cancelled"),
         (HarnessFault("no file descriptor is left"), "harness_error"),
+        (RunError("tapes/a.jsonl: cannot be written: No space left"), "harness_error"),
+        (BudgetProblem("the price of 'openai:m' is unknown"), "harness_error"),
         (RuntimeError("a bug"), "harness_error"),
     ],
 )

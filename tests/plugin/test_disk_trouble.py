@@ -32,6 +32,17 @@ def test_a_file_in_the_folders_place_ends_the_run_with_one_message(shop: Shop, p
     assert (shop.path / place).read_text(encoding="utf-8") == "in the way"
 
 
+@pytest.mark.slow
+def test_workers_that_cannot_make_the_folder_leave_the_controller_no_traceback(shop: Shop) -> None:
+    shop.suite(trials=3)
+    shop.write(".dialeval", "in the way")
+    result = shop.pytester.runpytest_subprocess("-p", "xdist", "-n", "2", "-p", "dialeval")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    text = result.stdout.str() + result.stderr.str()
+    assert "cannot be written" in text
+    assert "Traceback" not in text
+
+
 def test_a_folder_given_by_option_is_named(shop: Shop) -> None:
     shop.suite()
     shop.write("blocked", "in the way")

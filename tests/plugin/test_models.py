@@ -153,6 +153,8 @@ WRONG = [
     ("judge=gpt-4o", ("'gpt-4o' is no model",)),
     ("judge", ("'judge' is not ROLE=SPEC",)),
     ("judge=openai:x@http://", ("base_url must be a URL",)),
+    ("judge=openai:x@htp://localhost:8000/v1", ("base_url must be a URL",)),
+    ("judge=openai:x@://localhost", ("base_url must be a URL",)),
 ]
 
 
