@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dialeval.errors import DialevalError
+from pytest_dialeval.plugin.one_line import shorten_for_lines
 from pytest_dialeval.plugin.reported import Reported, Soft
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class Closing:
     ) -> None:
         """Settle the exit status and write summary.json."""
         self.directory, self._session = directory, session
+        shorten_for_lines(self.config)
         if self._interrupted is not None and session.exitstatus == 0:
             session.exitstatus = self._interrupted
         self._note_stop(session, directory)

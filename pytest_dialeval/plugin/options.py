@@ -277,6 +277,18 @@ class Settings:
         """Whether only the project file says it, so that suites overrule it."""
         return name in self._below and name not in self._above
 
+    def fleeting(self) -> dict[str, Setting]:
+        """What options and the environment say: another session must be told it again."""
+        from pytest_dialeval.models.specs import texts_of
+
+        given = self._above.get("model")
+        by_option = given.value if given and given.source.startswith("--") else ()
+        texts = texts_of(by_option, os.environ)
+        by_role = [f"{role}={text}" for role, text in texts.items()]
+        models = {"model": Setting(by_role, "--dialeval-model")} if by_role else {}
+        found = {**self._above, **models}
+        return {each.name: found[each.name] for each in OPTIONS if each.name in found}
+
     def stated(self) -> dict[str, Setting]:
         """Every setting that is not the default, whatever suites say."""
         return {**self._below, **self._above}

@@ -45,4 +45,4 @@ class StoredRun:
         data = read_file(path)
         trace = parse_trace(data, path)
         digest = sha256(data).hexdigest()
-        return Recording(trial.persona, trace.transcript, str(path), digest, 0)
+        return Recording(trial.persona, trace.transcript, str(path), digest, 0, alone=True)

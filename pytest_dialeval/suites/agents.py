@@ -9,7 +9,7 @@ from pytest_dialeval.errors import SuiteError
 from pytest_dialeval.records.model import ENDPOINT_NAMES
 from pytest_dialeval.records.suite import AgentSpec
 from pytest_dialeval.records.wording import closest, meaning
-from pytest_dialeval.suites.addresses import header_problem, url_problem
+from pytest_dialeval.suites.addresses import bare_address_problem, header_problem, url_problem
 from pytest_dialeval.suites.agent_form import (
     AgentForm,
     CommandForm,
@@ -119,6 +119,7 @@ def _model_options(
     """What was written of a model, its prompt filled in; what was not written is left out."""
     model, at, base_url = re.split("[:/]", form.use, maxsplit=1)[1].partition("@http")
     problems = [(place.at("use"), "" if model.strip() else f"{shown(form.use)} names no model")]
+    problems.append((place.at("use"), bare_address_problem(form.use)))
     if at:
         problems.append((place.at("use"), url_problem(f"http{base_url}", "what follows @")))
     if form.base_url is not None:
