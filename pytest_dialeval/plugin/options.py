@@ -49,6 +49,8 @@ def words(text: str) -> str:
 def agent(text: str) -> str:
     """`NAME` or `NAME=SPEC`, kept as text: it must cross to xdist's workers."""
     name, equals, spec = text.partition("=")
+    if ":" in name or "/" in name:
+        raise argparse.ArgumentTypeError(f"{text!r} has no name; write NAME={text}")
     if not re.fullmatch("[a-z0-9_]+", name):
         raise argparse.ArgumentTypeError(f"{name!r} is no agent's name (allowed: a-z, 0-9 and _)")
     if equals and not spec.strip():

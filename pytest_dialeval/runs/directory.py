@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from pytest_dialeval.records.wording import closest, meaning
 from pytest_dialeval.runs.files import explained, write_bytes, write_json
 from pytest_dialeval.traces.json_bytes import to_json
 
@@ -64,6 +65,16 @@ class RunDirectory:
         path = self.path / "events.jsonl"
         with explained(path), path.open("ab", buffering=0) as file:
             file.write(line + b"\n")
+
+
+def no_such_run(written: str, runs: Path, *, also: str = "") -> str:
+    """There is no such run: which is near, which is the last, and why it may be gone."""
+    known = sorted(each.name for each in runs.glob("*") if (each / "traces").is_dir())
+    # All runs of a day are alike in half their name: only a slip of the pen is near.
+    near = meaning(closest(written, known, cutoff=0.9))
+    last = f"; the last one there is {known[-1]}" if known and not near else ""
+    kept = f"only the last {KEPT} are kept: copy the folder of one that shall last"
+    return f"there is no run {written!r} {also}in {runs}{near}{last} ({kept})"
 
 
 def prune(runs: Path, *, keep: Path) -> None:

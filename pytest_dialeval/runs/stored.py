@@ -8,8 +8,7 @@ from pathlib import Path
 from pytest_dialeval.errors import RunError
 from pytest_dialeval.records.plan import PlannedTrial
 from pytest_dialeval.records.transcript import Recording
-from pytest_dialeval.records.wording import did_you_mean
-from pytest_dialeval.runs.directory import RunDirectory
+from pytest_dialeval.runs.directory import RunDirectory, no_such_run
 from pytest_dialeval.runs.record import read_facts
 from pytest_dialeval.traces.disk import read_file
 from pytest_dialeval.traces.reader import parse_trace
@@ -20,10 +19,7 @@ def find_run(written: str, folder: Path, runs: Path) -> Path:
     for path in (folder / written, runs / written):
         if (path / "traces").is_dir():
             return path
-    known = sorted(each.name for each in runs.glob("*") if (each / "traces").is_dir())
-    last = f"; the last one there is {known[-1]}" if known else ""
-    guess = did_you_mean(written, known) or last
-    raise RunError(f"there is no run {written!r} here or in {runs}{guess}")
+    raise RunError(no_such_run(written, runs, also="here or "))
 
 
 class StoredRun:

@@ -77,6 +77,7 @@ def assembled(
     rubrics: Sequence[Rubric],
     agents: Mapping[str, AgentSpec],
     transcripts: tuple[TranscriptSource, ...],
+    model_lines: Mapping[str, int],
     files: Mapping[str, str],
     sha256: str,
 ) -> Suite:
@@ -96,6 +97,7 @@ def assembled(
         scoring=_scoring(form.scoring) if form.scoring else None,
         gates=_gates(form.gates),
         models={str(role): model for role, model in form.models.items()},
+        model_lines=model_lines,
         compare=form.compare.model_dump() if form.compare else {},
         files=files,
         stated=frozenset(form.model_fields_set | form.limits.model_fields_set),

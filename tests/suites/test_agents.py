@@ -60,7 +60,7 @@ def test_the_kinds_of_agents(load, write, tmp_path):
     ("written", "message"),
     [
         ("3", "an agent must be a mapping (use, version), not 3"),
-        ("{}", "an agent needs 'use' (scripted, python:..., command:..., openai:..., https://..., replay, or a hook's name)"),
+        ("{}", "an agent needs 'use' (scripted, replay, python:..., command:..., openai:... or another endpoint's, http://..., https://..., or a hook's name)"),
         ("{use: 3}", "use must be text that is not blank, not 3; quote it: '3'"),
         ("{use: scripted}", "a scripted agent needs 'script' (its file, from the suite's folder)"),
         ("{use: scriptd, script: x}", "unknown kind of agent 'scriptd'; did you mean 'scripted'? (allowed: scripted, python:module:object,"),
