@@ -9,6 +9,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from pytest_dialeval.errors import AgentFault, ProviderFault
+from pytest_dialeval.models.presence import Presence
 from pytest_dialeval.models.retry import Patience, retry_after_of
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class Web:
         self.patience = patience or Patience()
         # A key that was refused once is not shown again.
         self.refused: dict[tuple[str, ...], ProviderFault] = {}
+        self.presence = Presence()
         self._proxies: dict[str, str | None] = {}
         self._session: aiohttp.ClientSession | None = None
 
