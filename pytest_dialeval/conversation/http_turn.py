@@ -15,6 +15,7 @@ from pytest_dialeval.traces.redaction import Redaction
 
 # Who answers so stands between us and the agent: a gateway, a guard, a limit.
 _BETWEEN = frozenset({401, 403, 429, 502, 503, 504, 520, 522, 524, 529})
+_OWN = 3  # tries where the agent itself failed: that is no weather which passes
 
 
 class HttpTurn:
@@ -50,6 +51,7 @@ class HttpTurn:
         self._raise_refused()
         self._tries += 1
         response = await self._web.post(self._request, left=left)
+        self._web.presence.answered(self._request.url)
         if response.good:
             return response.body
         raise self._failed(response)
@@ -71,7 +73,7 @@ class HttpTurn:
         patience, self._last = self._web.patience, str(failure)
         if failure.stale and self._tries == 1:
             return 0.0
-        if not failure.transient or self._tries >= patience.tries:
+        if not failure.transient or self._tries >= self._most(failure):
             raise self._fault(failure)
         conversation, turn = name
         draw = Draw("retry", conversation, "agent", 1)
@@ -79,6 +81,15 @@ class HttpTurn:
         if wait >= left:
             raise self._fault(failure, f"; the next try would be in {wait:.3g} s, too late")
         return wait
+
+    def _most(self, failure: Failed) -> int:
+        """How many tries this failure is worth."""
+        most, presence, url = self._web.patience.tries, self._web.presence, self._request.url
+        if failure.status is not None and failure.status not in _BETWEEN:
+            return min(most, _OWN)
+        if failure.refused and self._tries >= (most := presence.tries(url, most)):
+            presence.gave_up(url)
+        return most
 
     def _fault(self, failure: Failed, more: str = "") -> DialevalError:
         tries = f" ({self._tries} tries)" if self._tries > 1 else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.util
 import sys
@@ -31,6 +32,45 @@ def imported(reference: str, folders: Sequence[Path]) -> object:
     return value
 
 
+def missing_object(reference: str, folders: Sequence[Path]) -> str:
+    """What is surely not there of `file.py:object`, told without running the file; else empty.
+
+    To import a client may need a key: what only reads suites must not ask for it.
+    """
+    source, _, path = reference.rpartition(":")
+    if not source.endswith(".py"):
+        return ""
+    file = _path(source, folders)
+    if file is None:
+        return _no_file(source, folders)
+    names, name = _names(file), path.partition(".")[0]
+    if names is None or name in names:
+        return ""
+    return f"{source!r} has no {name!r}{did_you_mean(name, names)}"
+
+
+def _names(file: Path) -> set[str] | None:
+    """Every name that the file may define; None where only running it would tell."""
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (OSError, SyntaxError, ValueError):  # told where it is imported
+        return None
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id="globals" | "vars" | "locals" | "exec" | "setattr"):
+                return None
+            case ast.Name(id=name, ctx=ast.Store()):
+                found.add(name)
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                found.add(name)
+            case ast.ClassDef(name=name):
+                found.add(name)
+            case ast.alias(name=name, asname=asname):
+                found.add(asname or name.partition(".")[0])
+    return None if found & {"*", "__getattr__"} else found
+
+
 def _attribute(owner: object, name: str, source: str) -> object:
     try:
         return getattr(owner, name)
@@ -40,13 +80,21 @@ def _attribute(owner: object, name: str, source: str) -> object:
 
 
 def _file(source: str, folders: Sequence[Path]) -> ModuleType:
-    for folder in folders:
-        if (path := folder / source).is_file():
-            return _loaded(path.resolve(), source, folders)
+    path = _path(source, folders)
+    if path is None:
+        raise HarnessFault(_no_file(source, folders))
+    return _loaded(path.resolve(), source, folders)
+
+
+def _path(source: str, folders: Sequence[Path]) -> Path | None:
+    return next((each / source for each in folders if (each / source).is_file()), None)
+
+
+def _no_file(source: str, folders: Sequence[Path]) -> str:
     names = [each.name for folder in folders for each in (folder / source).parent.glob("*.py")]
     guess = closest(Path(source).name, names)
     meant = meaning(guess and Path(source).with_name(guess).as_posix())
-    raise HarnessFault(f"there is no file {source!r} in {places(folders)}{meant}")
+    return f"there is no file {source!r} in {places(folders)}{meant}"
 
 
 def _loaded(path: Path, source: str, folders: Sequence[Path]) -> ModuleType:

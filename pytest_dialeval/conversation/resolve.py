@@ -29,14 +29,11 @@ from pytest_dialeval.records.model import ENDPOINT_NAMES, ModelSpec
 from pytest_dialeval.records.suite import AgentSpec
 from pytest_dialeval.records.wording import closest, meaning
 from pytest_dialeval.suites.agent_script import AgentScript, read_agent_script
+from pytest_dialeval.suites.agents import AGENT_KINDS, allowed_kinds
 from pytest_dialeval.traces.recordings import read_recordings
 
 __all__ = ["adapt", "agent_factory", "model_of", "secret_variables"]
 
-_KINDS = (
-    *("scripted", "python:module:object", "python:file.py:object", "command:...", "replay"),
-    *("openai:MODEL", "https://HOST/PATH"),
-)
 _OF_MODEL = (
     *("base_url", "api_key_env", "temperature", "seed", "max_tokens"),
     *("requests_per_minute", "tokens_per_minute"),
@@ -184,8 +181,7 @@ class _Declared:
 
     def _unknown(self, kind: str) -> str:
         use = self._spec.use
-        known = [*_KINDS, *self._objects]
-        words = {each.partition(":")[0]: each for each in reversed(known)}
+        words = {each.partition(":")[0]: each for each in reversed([*AGENT_KINDS, *self._objects])}
         guess = closest(kind, words)
         meant = meaning(guess and words[guess])
-        return f"unknown kind of agent {use!r}; known: {', '.join(known)}{meant}"
+        return f"unknown kind of agent {use!r}{meant} ({allowed_kinds(self._objects)})"

@@ -9,6 +9,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from pytest_dialeval.errors import AgentFault, ProviderFault
+from pytest_dialeval.models.presence import Presence
 from pytest_dialeval.models.retry import Patience, retry_after_of
 from pytest_dialeval.models.watch import LoopWatch, Watch
 
@@ -62,6 +63,7 @@ class Web:
         self.watch = watch or LoopWatch()
         # A key that was refused once is not shown again.
         self.refused: dict[tuple[str, ...], ProviderFault] = {}
+        self.presence = Presence()
         self._proxies: dict[str, str | None] = {}
         self._session: aiohttp.ClientSession | None = None
 

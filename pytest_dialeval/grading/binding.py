@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
 from hashlib import blake2b
+from typing import Literal
 
 from pytest_dialeval import __version__
 from pytest_dialeval.grading.judge import JudgeQuestion
@@ -15,6 +16,10 @@ from pytest_dialeval.records.model import ModelSpec
 from pytest_dialeval.records.rubric import Rubric
 
 _digest_of_prompt = lru_cache(maxsize=64)(prompt_digest)
+
+
+ByRule = Literal["rule"]
+BY_RULE: ByRule = "rule"  # no judge decides the rubric
 
 
 @dataclass(frozen=True, slots=True)

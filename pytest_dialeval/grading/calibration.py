@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
-from pytest_dialeval.grading.binding import Binding, binding_of
+from pytest_dialeval.grading.binding import BY_RULE, Binding, ByRule, binding_of
 from pytest_dialeval.grading.labels import PARTS, About, Label, Part
 from pytest_dialeval.records.verdict import Verdict
 from pytest_dialeval.statistics.agreement import Share, Table
@@ -16,6 +16,12 @@ from pytest_dialeval.statistics.corrected import Corrected, corrected_rate
 from pytest_dialeval.statistics.pass_k import CaseCount
 
 _Fate = Literal["used", "disputed", "missing", "undecided", "stale"]
+
+
+_WHY = {
+    "gone": "the rubric is gone, or its suite is not here",
+    BY_RULE: "a rule decides the rubric, no judge: there is nothing to calibrate",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +39,13 @@ class RubricCalibration:
     missing: int = 0  # no such verdict is stored, or it was not the judge's
     undecided: int = 0  # the judge could not tell, or failed
     stale: int = 0  # made by what is another judge by now
-    changed: tuple[str, ...] = ()  # why: model, prompt, rubric, plugin; `gone` with the rubric
+    changed: tuple[str, ...] = ()  # why: model, prompt, rubric, plugin; or one of _WHY
 
     @property
     def why_stale(self) -> str:
         """What is another today."""
-        gone = "the rubric is gone, or its suite is not here"
-        return gone if self.changed == ("gone",) else f"{', '.join(self.changed)} changed"
+        alone = _WHY.get(self.changed[0]) if len(self.changed) == 1 else None
+        return alone or f"{', '.join(self.changed)} changed"
 
     @property
     def labels(self) -> int:
@@ -50,13 +56,13 @@ class RubricCalibration:
 def calibrate(
     labels: Iterable[Label],
     verdicts: Mapping[About, Verdict],
-    current: Mapping[str, Binding | None],
+    current: Mapping[str, Binding | ByRule | None],
 ) -> tuple[RubricCalibration, ...]:
     """One entry for each rubric and part that has labels, in the order of their names.
 
-    `current` says for each rubric what judges it today; None where the judge says nothing about
-    itself, and then nothing can be seen to be stale. Verdicts made under another binding are not
-    used.
+    `current` says for each rubric what judges it today: BY_RULE where no judge does; None where the
+    judge says nothing about itself, and then nothing can be seen to be stale. Verdicts made under
+    another binding are not used.
     """
     given: defaultdict[tuple[str, Part], defaultdict[About, list[Label]]]
     given = defaultdict(lambda: defaultdict(list))
@@ -82,7 +88,7 @@ def _calibrated(
     part: Part,
     given: Mapping[About, Sequence[Label]],
     verdicts: Mapping[About, Verdict],
-    current: Mapping[str, Binding | None],
+    current: Mapping[str, Binding | ByRule | None],
 ) -> RubricCalibration:
     pairs: Counter[tuple[bool, bool]] = Counter()  # what the judge says, what people say
     fates: Counter[_Fate] = Counter()
@@ -123,11 +129,13 @@ def _fate(truth: bool | None, verdict: Verdict | None, why: Sequence[str], *, bo
 
 
 def _changes(
-    rubric: str, verdict: Verdict | None, current: Mapping[str, Binding | None]
+    rubric: str, verdict: Verdict | None, current: Mapping[str, Binding | ByRule | None]
 ) -> tuple[str, ...]:
     if rubric not in current:
         return ("gone",)
     then, now = binding_of(verdict.details) if verdict else None, current[rubric]
+    if now == BY_RULE:
+        return (BY_RULE,)
     if then is None:
         return ()
     # A judge that says nothing about itself now is another one than that which did.

@@ -7,7 +7,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from pytest_dialeval.errors import BudgetSpent, DialevalError, HarnessFault, ProviderFault, RunError
+from pytest_dialeval.errors import (
+    BudgetSpent,
+    CassetteMiss,
+    DialevalError,
+    HarnessFault,
+    ProviderFault,
+    RunError,
+)
 from pytest_dialeval.grading.evidence import find_quote
 from pytest_dialeval.grading.judge import (
     DECISIONS,
@@ -58,7 +65,7 @@ def _why(exc: Exception) -> str:
 
 def _fault(exc: Exception) -> Outcome:
     match exc:
-        case ProviderFault():
+        case ProviderFault() | CassetteMiss():  # nobody was asked: the judge is not to blame
             return "provider_error"
         case BudgetSpent():
             return "cancelled"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
@@ -41,6 +41,13 @@ class Label:
     met: bool | None
     labeller: str
     part: Part
+    # Whether the row leaves its part open, so that the trial's id decides.
+    by_lot: bool = field(default=False, compare=False)
+
+    def of_trial(self, trial: str) -> Label:
+        """The same with the trial's id in place of what was written for it."""
+        part = part_of(self.about.run, trial) if self.by_lot else self.part
+        return replace(self, about=self.about._replace(trial=trial), part=part)
 
 
 def read_labels(path: Path) -> tuple[Label, ...]:
@@ -129,7 +136,8 @@ def _label(row: _Row) -> Label | None:
         guess = did_you_mean(word, ["met", "not_met", "cannot_tell"])
         raise ValueError(f"label {written!r} is none of met, not_met, cannot_tell{guess}")
     about = About(run, trial, rubric)
-    return Label(about, _WORDS[word], labeller, _part(row.get("part"), about))
+    part = row.get("part")
+    return Label(about, _WORDS[word], labeller, _part(part, about), part in (None, ""))
 
 
 def _part(written: object, about: About) -> Part:

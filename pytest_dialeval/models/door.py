@@ -13,6 +13,7 @@ from pytest_dialeval.errors import HarnessFault, ProviderFault
 from pytest_dialeval.models.client import ObjectChat, transport_of
 from pytest_dialeval.models.endpoints import PYTHON, Address, Features, address_of, features_of
 from pytest_dialeval.models.limits import AdaptiveLimiter, Clock
+from pytest_dialeval.models.presence import Presence
 from pytest_dialeval.models.refusal import refused_parameter, remedy
 from pytest_dialeval.models.retry import Patience, may_pass
 from pytest_dialeval.models.transport import Failed, Transport
@@ -57,6 +58,7 @@ class Shared:
 
     turnstiles: dict[tuple[str, str], Turnstile] = field(default_factory=dict)
     refused: dict[tuple[str, str], ProviderFault] = field(default_factory=dict)
+    presence: Presence = field(default_factory=Presence)
     notes: dict[str, None] = field(default_factory=dict)  # ordered, each once
     in_flight: Counter[Role] = field(default_factory=Counter)
 
@@ -161,12 +163,19 @@ class Door:
             answer = await self._send(course, features)
         except Failed as failure:
             _learn(limiter, failure)
+            if failure.status is not None:
+                self._note_answer(course)
             raise
         finally:
             self._shared.in_flight[role] -= 1
+        self._note_answer(course)
         if course.tries == 1:
             limiter.succeeded()
         return answer
+
+    def _note_answer(self, course: Course) -> None:
+        if course.line.address is not None:
+            self._shared.presence.answered(course.line.address.url)
 
     async def _send(self, course: Course, features: Features) -> ChatAnswer:
         began = self._watch.now
@@ -191,13 +200,23 @@ class Door:
             return 0.0
         if failure.stale and course.tries == 1:
             return 0.0
-        if not failure.transient or course.tries >= patience.tries:
+        if not failure.transient or course.tries >= self._most(course, failure):
             raise self._fault(course, failure)
         wait = patience.wait(course.call, course.tries, failure.retry_after)
         left = course.ends - self._watch.now
         if wait >= left:
             raise self._fault(course, failure, f"; the next try would be in {wait:.3g} s, too late")
         return wait
+
+    def _most(self, course: Course, failure: Failed) -> int:
+        """How many tries this failure is worth."""
+        most, address = self._patience.tries, course.line.address
+        if not failure.refused or address is None:
+            return most
+        presence = self._shared.presence
+        if course.tries >= (most := presence.tries(address.url, most)):
+            presence.gave_up(address.url)
+        return most
 
     def _strike_out(self, line: Line, failure: Failed, sent: Features, call: ChatCall) -> bool:
         """Whether to send again without a parameter that the endpoint does not take."""

@@ -157,6 +157,9 @@ def no_answer(error: Exception) -> Failed:
         return Failed("too many open files; raise `ulimit -n` or lower concurrency", ours=True)
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         return Failed(f"cannot find the host: {wire.shortened(str(error))}")
+    if isinstance(error, aiohttp.ClientConnectorError) and number == errno.ECONNREFUSED:
+        text = f"connection refused by {error.host}:{error.port}; is the server running?"
+        return Failed(text, refused=True)
     if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
         return Failed(f"cannot connect: {wire.shortened(str(error))}")
     text = wire.shortened(str(error)) or type(error).__name__

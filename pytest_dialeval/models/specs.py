@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from pytest_dialeval.errors import ModelProblem
 from pytest_dialeval.models.endpoints import ENDPOINTS, PYTHON, base_url_of
 from pytest_dialeval.records.model import ModelSpec, Role
+from pytest_dialeval.suites.addresses import bare_address_problem
 from pytest_dialeval.suites.wording import unknown
 
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -63,6 +64,12 @@ def resolve_specs(
         if given:
             found[role] = _resolved(role, given, environment)
     return found
+
+
+def texts_of(options: Iterable[str], environment: Mapping[str, str]) -> dict[Role, str]:
+    """The specs that options and the environment give, as they were written; `null` for none."""
+    found = _of_environment(environment) | _of_options(options, "--dialeval-model")
+    return {role: "null" if text is None else str(text) for role, text in found.items()}
 
 
 def _resolved(
@@ -163,8 +170,15 @@ def _of_text(role: Role, written: str) -> dict[str, Any]:
     model, *address = _ADDRESS.split(rest, maxsplit=1)
     if not model.strip():
         raise ModelProblem(f"{role}: {written!r} names no model; write {name}{separator}NAME")
+    _check_name(role, text)
     values = {"endpoint": name, "model": model.strip()}
     return values | ({"base_url": _check_url(role, address[0], "base_url")} if address else {})
+
+
+def _check_name(role: Role, written: str) -> None:
+    """An address in a name would be asked of the endpoint's own server, with its key."""
+    if problem := bare_address_problem(written):
+        raise ModelProblem(f"{role}: {problem}")
 
 
 def _of_python(role: Role, text: str) -> dict[str, Any]:
@@ -188,6 +202,8 @@ def _of_mapping(role: Role, written: Mapping[Any, Any]) -> dict[str, Any]:
         model = values.pop("model", None)
         return (_of_text(role, model) if model is not None else {}) | values
     endpoint = values["endpoint"]
+    if endpoint in ENDPOINTS:
+        _check_name(role, values.get("model") or "")
     if endpoint not in ENDPOINTS and not re.fullmatch(r"python:[^:]+:[\w.]+", endpoint):
         raise ModelProblem(f"{role}: {unknown('endpoint', endpoint, [*ENDPOINTS, 'python'])}")
     return {"model": "", **values}

@@ -21,6 +21,7 @@ class Failed(Exception):
         transient: bool = True,
         stale: bool = False,
         ours: bool = False,
+        refused: bool = False,
     ) -> None:
         super().__init__(text)
         self.status = status  # HTTP's, None where there was none
@@ -28,6 +29,7 @@ class Failed(Exception):
         self.retry_after = retry_after
         self.transient = transient
         self.stale = stale  # the endpoint had closed an idle connection: not its failure
+        self.refused = refused  # nobody listens there
         self.ours = ours  # this machine failed, e.g. no file descriptor is left
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,21 +37,82 @@ def cast_of(engine: Engine, suite: Suite) -> dict[Role, ModelSpec]:
     try:
         found = engine.settings.models(suite.models)
     except ModelProblem as error:
-        raise SuiteError([Problem(engine.relative(Path(suite.path)), 1, str(error))]) from None
+        text = str(error).removeprefix("suite: ")
+        line = suite.model_lines.get(text.partition(":")[0], 1)
+        raise SuiteError([Problem(engine.relative(Path(suite.path)), line, text)]) from None
     return {role: each.spec for role, each in found.items() if each.spec is not None}
 
 
-def idle(source: LoadedSource) -> Iterator[str]:
-    """What to note of models that are named and play nothing."""
-    for role in source.models:
-        if role in _NOBODY:
-            yield f"the model of {role!r} plays nothing: nobody asks it yet"
-        elif role == "comparer" and comparer_of(source) is None:
-            why = "a model compares agents where `compare: {by: judge}` asks for it and two run"
-            yield f"the model of 'comparer' plays nothing: {why}"
-        elif role == "agent" and MODEL not in source.agents and not source.recorded:
-            why = "the agents are declared or brought, and their `use` names their models"
-            yield f"the model of 'agent' plays nothing: {why}"
+def idle(sources: Sequence[LoadedSource]) -> Iterator[str]:
+    """What to note of models that are named and play nothing in any of the sources."""
+    whys: dict[Role, list[str]] = {}
+    for source in sources:
+        for role in source.models:
+            try:
+                whys.setdefault(role, []).append(_why_idle(source, role))
+            except DialevalError:  # a hook's answer that can't be used: each of its items says so
+                whys[role] = [""]
+    for role, found in whys.items():
+        if all(found):
+            yield f"the model of {role!r} plays nothing: {found[0]}"
+
+
+def _why_idle(source: LoadedSource, role: Role) -> str:
+    """Empty where it plays, or where an option of this run says that it shall not."""
+    if role in _NOBODY:
+        return "nobody asks it yet"
+    if role in source.playing or (role == "agent" and MODEL in source.agents):
+        return ""
+    if role == "comparer":
+        why = "a model compares agents where `compare: {by: judge}` asks for it and two run"
+        return why if comparer_of(source) is None else ""
+    if role == "judge":
+        if source.no_judge:
+            return ""
+        hook = source.offers.judge is not None
+        return "the hook pytest_dialeval_judges brings a judge" if hook else "no rubric is judged"
+    if source.suite.transcripts:
+        return "the conversations exist already, in the suite's `transcripts`"
+    if source.recorded:
+        return ""
+    if role == "user":
+        return "the hook pytest_dialeval_simulators brings the simulated user"
+    return "the agents are declared or brought, and their `use` names their models"
+
+
+def clientless(source: LoadedSource) -> Iterator[tuple[str, Role, str]]:
+    """Models whose client object is not there: who names it, for which role, what is missing."""
+    from pytest_dialeval.conversation.importing import missing_object
+    from pytest_dialeval.models.endpoints import PYTHON
+
+    engine, path = source.engine, Path(source.suite.path)
+    found = {role: each for role, each in _playing(source).items() if PYTHON in each.endpoint}
+    if not found or mode_of(engine, path) == "none":  # which needs no client
+        return
+    given = engine.settings.models(source.suite.models)
+    for role, spec in found.items():
+        reference = spec.endpoint.removeprefix(PYTHON)
+        if missing := missing_object(reference, [path.parent, engine.rootdir]):
+            yield given[role].sources["endpoint"], role, missing
+
+
+def refuse_clientless(source: LoadedSource) -> None:
+    """SuiteError where the suite itself names a client object that is not there."""
+    file, lines = source.engine.relative(Path(source.suite.path)), source.suite.model_lines
+    problems = [
+        Problem(file, lines.get(role, 1), f"{role}: {missing}")
+        for given_by, role, missing in clientless(source)
+        if given_by == "suite"
+    ]
+    if problems:
+        raise SuiteError(problems)
+
+
+def _playing(source: LoadedSource) -> Mapping[Role, ModelSpec]:
+    try:
+        return source.playing
+    except DialevalError:  # a hook's answer that can't be used: each of its items says so
+        return {}
 
 
 def named(spec: ModelSpec) -> str:
@@ -61,10 +122,7 @@ def named(spec: ModelSpec) -> str:
 
 def players(source: LoadedSource) -> dict[str, dict[str, str]]:
     """For each agent: role -> model, of the roles that a model does play."""
-    try:
-        playing: dict[str, str] = {role: named(each) for role, each in source.playing.items()}
-    except DialevalError:  # a hook's answer that can't be used: each of its items says so
-        playing = {}
+    playing: dict[str, str] = {role: named(each) for role, each in _playing(source).items()}
     return {name: {**_agents_own(source, name), **playing} for name in source.agents}
 
 

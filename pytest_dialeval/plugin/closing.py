@@ -11,6 +11,7 @@ import pytest
 from pytest_dialeval.errors import DialevalError
 from pytest_dialeval.plugin.baselines import Baselines
 from pytest_dialeval.plugin.matching_up import match_by_score
+from pytest_dialeval.plugin.one_line import shorten_for_lines
 from pytest_dialeval.plugin.reported import Reported, Soft
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class Closing:
     ) -> None:
         """Settle the exit status and write summary.json."""
         self.directory, self._session = directory, session
+        shorten_for_lines(self.config)
         if self._interrupted is not None and session.exitstatus == 0:
             session.exitstatus = self._interrupted
         self._note_stop(session, directory)

@@ -10,12 +10,21 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
-from pytest_dialeval.errors import RunError
+from pytest_dialeval.errors import DialevalError, RunError
 from pytest_dialeval.plugin.baselines import Baselines
-from pytest_dialeval.plugin.casting import cast_of, comparer_of, idle, unaffordable, unreadable
+from pytest_dialeval.plugin.casting import (
+    cast_of,
+    clientless,
+    comparer_of,
+    idle,
+    refuse_clientless,
+    unaffordable,
+    unreadable,
+)
 from pytest_dialeval.plugin.choice import Chosen, Wanted, choose_agents
 from pytest_dialeval.plugin.collection import CELL
 from pytest_dialeval.plugin.fixture_agent import fixture_anchor
+from pytest_dialeval.plugin.making import make_agent
 from pytest_dialeval.plugin.offers import Offers, reaching
 from pytest_dialeval.plugin.options import Settings
 from pytest_dialeval.plugin.sources import LoadedSource, from_personas, from_transcripts
@@ -96,6 +105,7 @@ class Engine:
             rootdir=self._border(),
             matchers=offers.matchers,
             user_model=self._user_model,
+            running=None if self.wanted.by_project else self.wanted.names or None,
         )
 
     @cached_property
@@ -141,9 +151,9 @@ class Engine:
         )
 
     def keep(self, source: LoadedSource) -> LoadedSource:
-        """Take in a source."""
+        """Take in a source; SuiteError where a model that it names is not there."""
+        refuse_clientless(source)
         self.sources[source.name] = source
-        self.notes += [each for each in idle(source) if each not in self.notes]
         return source
 
     def limits(self, suite: Suite) -> Limits:
@@ -168,6 +178,7 @@ class Engine:
                     self.asked.setdefault(cell.trial.id, []).append(cell.rubric.id)
                 rubrics = self.selected.setdefault(cell.trial.id, [])
                 rubrics.extend(each for each in cell.rubrics if each not in rubrics)
+        self.notes += idle(self._selected_sources())
         self._note_passed_over()
 
     def refusal(self) -> str | None:
@@ -175,7 +186,9 @@ class Engine:
         if self._wrong is not None:
             return self._wrong
         sources = self._selected_sources()
-        if refusal := self._no_such_agent() or unaffordable(self, sources):
+        if refusal := (
+            self._no_such_agent() or self._unusable(sources) or unaffordable(self, sources)
+        ):
             return refusal
         if self.config.getoption("collectonly"):
             return None
@@ -197,6 +210,19 @@ class Engine:
                 f"(declared: {', '.join(declared) or 'none'})"
                 f"{did_you_mean(missing[0], declared)}"
             )
+        return None
+
+    def _unusable(self, sources: Iterable[LoadedSource]) -> str | None:
+        """What is wrong with an agent, or a model's client, that an option names: said once."""
+        for source in sources:
+            for name in self.wanted.specs or ():
+                if name in source.agents and not source.recorded:
+                    try:
+                        make_agent(source, source.agents[name])
+                    except DialevalError as error:
+                        return f"{self.wanted.source}: {error}"
+            for given_by, role, missing in clientless(source):
+                return f"{given_by}: {role}: {missing}"
         return None
 
     def _note_passed_over(self) -> None:

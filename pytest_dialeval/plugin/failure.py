@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 
 WINDOW = 160  # characters of a turn shown round its quote
 LISTED = 12  # turn ids listed of those searched
+# Settings of a run as a whole: what they say changes nothing about one item.
+ELSEWHERE = frozenset(
+    {"label", "runs", "concurrency", "ahead", "budget", "distinct-models"}
+    | {"min-pass-hat-k", "min-score", "max-safety-breaches", "max-unmeasured"}
+)
 
 
 def failure_text(item: pytest.Item, cell: Cell, graded: Graded) -> str:
@@ -39,7 +44,10 @@ def _lines(item: pytest.Item, cell: Cell, graded: Graded) -> Iterator[str]:
         yield f"  score {verdict.score:.3g}"
     yield from turn_lines(graded.excerpt, verdict)
     if not verdict.evidence and verdict.searched:
-        yield f"  searched in vain: {_turn_list(verdict.searched)}"
+        shown = {each.id for each in graded.excerpt}
+        unseen = sum(each not in shown for each in verdict.searched)
+        more = f" ({unseen} of them not shown here)" if unseen and shown else ""
+        yield f"  searched in vain: {_turn_list(verdict.searched)}{more}"
     yield from where_lines(item, cell, graded)
 
 
@@ -118,16 +126,22 @@ def where_lines(item: pytest.Item, cell: Cell, graded: Graded) -> Iterator[str]:
 
 def repeat_command(item: pytest.Item, cell: Cell) -> str:
     """The command that runs just this item again, the same way."""
-    settings = cell.source.engine.settings.stated()
+    settings = cell.source.engine.settings
     words = ["pytest", _from_invocation(item)]
-    for name in ("trials", "seed", "turn-timeout", "timeout"):
-        # An environment is easily another one by then; project files stay where they are.
-        if name in settings and settings[name].source.startswith(("--", "DIALEVAL_")):
-            words += [f"--dialeval-{name}", str(settings[name].value)]
-    agents = settings["agent"].value if "agent" in settings else []
-    for agent in agents:
-        words += ["--dialeval-agent", agent]
+    for name, setting in settings.fleeting().items():
+        if name not in ELSEWHERE:
+            words += _as_words(f"--dialeval-{name}", setting.value)
+    if "regrade" in settings.fleeting() and (runs := settings.stated().get("runs")):
+        words += ["--dialeval-runs", str(runs.value)]  # the run may lie there
     return " ".join(map(shlex.quote, words))
+
+
+def _as_words(flag: str, value: object) -> list[str]:
+    """An option as it is typed; one that is only said, or said of many."""
+    if isinstance(value, bool):
+        return [flag] if value else []
+    values = value if isinstance(value, list) else [value]
+    return [word for each in values for word in (flag, str(each))]
 
 
 def _from_invocation(item: pytest.Item) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_dialeval.errors import RunError
-from pytest_dialeval.grading.binding import Binding, binding
+from pytest_dialeval.grading.binding import BY_RULE, Binding, ByRule, binding
 from pytest_dialeval.plugin.engine import ENGINE
 from pytest_dialeval.plugin.linting import COLLECTING
 
@@ -23,7 +23,7 @@ class Judging:
 
     def __init__(self) -> None:
         self.errors: list[str] = []
-        self.found: dict[str, dict[str, Binding | None]] = {}
+        self.found: dict[str, dict[str, Binding | ByRule | None]] = {}
 
     def pytest_collectreport(self, report: Any) -> None:
         if report.failed:
@@ -35,18 +35,22 @@ class Judging:
             self.found[source.name] = dict(_bindings(source))
 
 
-def _bindings(source: LoadedSource) -> dict[str, Binding | None]:
+def _bindings(source: LoadedSource) -> dict[str, Binding | ByRule | None]:
     spec = source.models.get("judge") if source.offers.judge is None else None
     most = source.limits.max_context_chars
     return {
-        each.id: binding(spec, each, max_context_chars=most) if spec else None
-        for each in source.rubrics
+        each.id: (binding(spec, each, max_context_chars=most) if spec else None)
         if each.spec.method == "judge"
+        else BY_RULE
+        for each in source.rubrics
     }
 
 
-def judging_today(paths: Sequence[str]) -> dict[str, dict[str, Binding | None]]:
-    """Source -> rubric -> its binding; None where the judge says nothing about itself."""
+def judging_today(paths: Sequence[str]) -> dict[str, dict[str, Binding | ByRule | None]]:
+    """Source -> rubric -> its binding; None where the judge says nothing about itself.
+
+    BY_RULE where no judge decides it.
+    """
     if not paths:  # pytest would collect all that is here
         return {}
     found, said = Judging(), io.StringIO()

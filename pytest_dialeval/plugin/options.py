@@ -49,6 +49,8 @@ def words(text: str) -> str:
 def agent(text: str) -> str:
     """`NAME` or `NAME=SPEC`, kept as text: it must cross to xdist's workers."""
     name, equals, spec = text.partition("=")
+    if ":" in name or "/" in name:
+        raise argparse.ArgumentTypeError(f"{text!r} has no name; write NAME={text}")
     if not re.fullmatch("[a-z0-9_]+", name):
         raise argparse.ArgumentTypeError(f"{name!r} is no agent's name (allowed: a-z, 0-9 and _)")
     if equals and not spec.strip():
@@ -277,6 +279,18 @@ class Settings:
     def is_below(self, name: str) -> bool:
         """Whether only the project file says it, so that suites overrule it."""
         return name in self._below and name not in self._above
+
+    def fleeting(self) -> dict[str, Setting]:
+        """What options and the environment say: another session must be told it again."""
+        from pytest_dialeval.models.specs import texts_of
+
+        given = self._above.get("model")
+        by_option = given.value if given and given.source.startswith("--") else ()
+        texts = texts_of(by_option, os.environ)
+        by_role = [f"{role}={text}" for role, text in texts.items()]
+        models = {"model": Setting(by_role, "--dialeval-model")} if by_role else {}
+        found = {**self._above, **models}
+        return {each.name: found[each.name] for each in OPTIONS if each.name in found}
 
     def stated(self) -> dict[str, Setting]:
         """Every setting that is not the default, whatever suites say."""

@@ -73,7 +73,7 @@ class Conversation:
     turns: int = 0
     seconds: float | None = None
     trace: str | None = None  # file name in traces/, or None for a recording
-    recording: str | None = None  # path#index of a recording
+    recording: str | None = None  # path#index of a recording, path where it is the whole file
     sha256: str | None = None  # of the recording's file
     isolated: bool = True  # False: the agent runs in this process
     attempt: int = 1  # above 1: held again by another plugin's rerun; figures leave it out

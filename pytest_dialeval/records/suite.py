@@ -116,6 +116,7 @@ class Suite:
     scoring: Scoring | None = None
     gates: Gates = Gates()
     models: Mapping[str, object] = field(default_factory=dict)
+    model_lines: Mapping[str, int] = field(default_factory=dict)  # role -> its line in the file
     compare: Mapping[str, Any] = field(default_factory=dict)
     votes: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)  # every file read -> sha256

@@ -131,3 +131,8 @@ class Recording:
     index: int  # place within the file, from 0
     trial: int | None = None  # as the file numbers it, if it does
     agent: str | None = None  # as the file names it
+    alone: bool = False  # whether the file is this conversation and nothing else
+
+    def named(self, path: str) -> str:
+        """Where it stands, `path` being its file as the reader knows it: `logs/monday.jsonl#1`."""
+        return path if self.alone else f"{path}#{self.index}"

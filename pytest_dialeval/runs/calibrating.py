@@ -8,18 +8,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_dialeval.errors import RunError
-from pytest_dialeval.grading.binding import Binding
+from pytest_dialeval.grading.binding import Binding, ByRule
 from pytest_dialeval.grading.calibration import RubricCalibration, calibrate, corrected_pass_rate
 from pytest_dialeval.grading.labels import About, Label
 from pytest_dialeval.records.plan import PlannedTrial
 from pytest_dialeval.records.run import Source, TrialFacts
 from pytest_dialeval.records.verdict import Verdict
-from pytest_dialeval.runs.directory import RunDirectory
+from pytest_dialeval.records.wording import did_you_mean
+from pytest_dialeval.runs.directory import RunDirectory, no_such_run
 from pytest_dialeval.runs.record import read_facts, read_plan
 from pytest_dialeval.statistics.corrected import Corrected
 from pytest_dialeval.statistics.pass_k import CaseCount
 
-Current = Mapping[str, Mapping[str, Binding | None]]  # source -> rubric -> what judges it today
+Current = Mapping[
+    str, Mapping[str, Binding | ByRule | None]
+]  # source -> rubric -> what judges it today
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +33,26 @@ class LabelledRun:
     sources: Sequence[Source]
     facts: Mapping[str, TrialFacts]
 
-    def source_of(self, trial: str) -> str | None:
-        """The name of the suite or function that has the trial."""
-        found = (each.name for each in self.sources for one in each.trials if one.id == trial)
-        return next(found, None)
+    def found(self, written: str) -> tuple[str, str]:
+        """Source and id of a trial, by its id or its name where one alone has it; RunError."""
+        named = [(each.name, one) for each in self.sources for one in each.trials]
+        known = [(source, one.id) for source, one in named if one.id == written]
+        known = known or [(source, one.id) for source, one in named if written in _names(one)]
+        if len(known) == 1:
+            return known[0]
+        if known:
+            ids = ", ".join(each for _, each in known)
+            raise RunError(
+                f"run {self.run} has {len(known)} trials {written!r}; write one of {ids}"
+            )
+        names = [name for _, one in named for name in (*_names(one), one.id)]
+        raise RunError(f"run {self.run} has no trial {written!r}{did_you_mean(written, names)}")
+
+
+def _names(trial: PlannedTrial) -> tuple[str, ...]:
+    """How reports call it, `hesitant-2`, and with its agent in front whether they do or not."""
+    agent = f"{trial.agent}-"
+    return trial.name, agent + trial.name.removeprefix(agent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +73,8 @@ def labelled_runs(labels: Iterable[Label], runs: Path) -> list[LabelledRun]:
 def _opened(runs: Path, name: str) -> LabelledRun:
     directory = RunDirectory(runs / name)
     if "/" in name or not directory.path.is_dir():
-        raise RunError(f"there is no run {name!r} in {runs}; give its folder with --runs DIR")
+        text = f"{no_such_run(name, runs)}; another folder of runs is given with --runs DIR"
+        raise RunError(text)
     plan = read_plan(directory.path / "plan.json")
     return LabelledRun(name, plan.sources, read_facts(directory))
 
@@ -71,15 +91,17 @@ def calibrate_runs(
     """One entry a suite; RunError names a label whose trial no run has."""
     by_source: dict[str, list[Label]] = defaultdict(list)
     opened = {each.run: each for each in runs}
+    unique: dict[tuple[str, About, str], Label] = {}
     for label in labels:
-        source = opened[label.about.run].source_of(label.about.trial)
-        if source is None:
-            raise RunError(f"run {label.about.run} has no trial {label.about.trial!r}")
+        source, trial = opened[label.about.run].found(label.about.trial)
+        known = label.of_trial(trial)  # one person may have written id and name
+        unique[source, known.about, known.labeller] = known
+    for (source, _, _), label in unique.items():
         by_source[source].append(label)
     for source, given in by_source.items():
         today = current.get(source, {})
-        known = {about: verdict for about, _, verdict in _decided(runs, source)}
-        found = calibrate(given, known, today)
+        verdicts = {about: verdict for about, _, verdict in _decided(runs, source)}
+        found = calibrate(given, verdicts, today)
         rates = {
             each.rubric: corrected_pass_rate(each, _cases(runs, source, each.rubric))
             for each in found

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from pytest_dialeval.records.wording import closest, meaning
 from pytest_dialeval.runs.files import explained, write_bytes, write_json
 from pytest_dialeval.traces.json_bytes import to_json
 
@@ -69,6 +70,26 @@ class RunDirectory:
 def worker_order(path: Path) -> tuple[int, str]:
     """Files of workers in the order in which those began: gw10 replaced gw9, or came later."""
     return len(path.name), path.name
+
+
+def known_runs(runs: Path) -> list[str]:
+    """Ids of the runs of a folder, oldest first; ids know seconds alone, and two may share one."""
+    found = [each for each in runs.glob("*") if (each / "traces").is_dir()]
+    return [each.name for each in sorted(found, key=_age)]
+
+
+def _age(run: Path) -> tuple[str, int]:
+    return run.name.rpartition("-")[0], (run / "traces").stat().st_ctime_ns
+
+
+def no_such_run(written: str, runs: Path, *, also: str = "") -> str:
+    """There is no such run: which is near, which is the last, and why it may be gone."""
+    known = known_runs(runs)
+    # All runs of a day are alike in half their name: only a slip of the pen is near.
+    near = meaning(closest(written, known, cutoff=0.9))
+    last = f"; the last one there is {known[-1]}" if known and not near else ""
+    kept = f"only the last {KEPT} are kept: copy the folder of one that shall last"
+    return f"there is no run {written!r} {also}in {runs}{near}{last} ({kept})"
 
 
 def prune(runs: Path, *, keep: Path) -> None:

@@ -8,8 +8,7 @@ from pathlib import Path
 from pytest_dialeval.errors import RunError
 from pytest_dialeval.records.plan import PlannedTrial
 from pytest_dialeval.records.transcript import Recording
-from pytest_dialeval.records.wording import did_you_mean
-from pytest_dialeval.runs.directory import RunDirectory
+from pytest_dialeval.runs.directory import RunDirectory, known_runs, no_such_run
 from pytest_dialeval.runs.record import read_facts
 from pytest_dialeval.traces.disk import read_file
 from pytest_dialeval.traces.reader import parse_trace
@@ -20,29 +19,15 @@ def find_run(written: str, folder: Path, runs: Path) -> Path:
     for path in (folder / written, runs / written):
         if (path / "traces").is_dir():
             return path
-    known = _known(runs)
-    last = f"; the last one there is {known[-1]}" if known else ""
-    guess = did_you_mean(written, known) or last
-    raise RunError(f"there is no run {written!r} here or in {runs}{guess}")
+    raise RunError(no_such_run(written, runs, also="here or "))
 
 
 def last_run(runs: Path) -> Path:
     """The newest run of a folder; RunError where it has none."""
-    known = _known(runs)
+    known = known_runs(runs)
     if not known:
         raise RunError(f"there is no run in {runs}; give the folder of runs with --runs DIR")
     return runs / known[-1]
-
-
-def _known(runs: Path) -> list[str]:
-    """Oldest first; ids know seconds alone, and two runs may share one."""
-    found = [each for each in runs.glob("*") if (each / "traces").is_dir()]
-    return [each.name for each in sorted(found, key=_age)]
-
-
-def _age(run: Path) -> tuple[str, int]:
-    second = run.name.rpartition("-")[0]
-    return second, (run / "traces").stat().st_ctime_ns
 
 
 class StoredRun:
@@ -64,4 +49,4 @@ class StoredRun:
         data = read_file(path)
         trace = parse_trace(data, path)
         digest = sha256(data).hexdigest()
-        return Recording(trial.persona, trace.transcript, str(path), digest, 0)
+        return Recording(trial.persona, trace.transcript, str(path), digest, 0, alone=True)

@@ -281,7 +281,7 @@ def held_recording(planned: PlannedTrial, recording: Recording, grader: Grader, 
     transcript = recording.transcript
     conversation = replace(
         _told(planned, transcript),
-        recording=f"{where}#{recording.index}",
+        recording=recording.named(where),
         sha256=recording.sha256,
     )
     return _filed(planned, transcript, conversation, grader)

@@ -8,6 +8,8 @@ from urllib.parse import urlsplit
 from pytest_dialeval.suites.form import shown
 
 VARIABLE = re.compile(r"\$\{([^{}]*)\}")  # of the environment, in a header's text
+# Not every `@`: a name may be claude-3-5-sonnet@20240620.
+_BARE = re.compile(r"(?!https?://)(?:localhost$|\S+:\d|\S*/|\d+\.\d+\.\d+\.\d+$|\[)")
 _OURS = ("connection", "content-length", "content-type", "host", "transfer-encoding")
 _IDEMPOTENCY = "idempotency-key"
 _SECRET = re.compile(r"(?i)(?:authorization|cookie|key|token|secret|password)$")
@@ -27,6 +29,18 @@ def url_problem(written: str, what: str, *, query: bool = False) -> str:
     if parts.fragment or (parts.query and not query):
         return f"{what} must hold no {'fragment' if query else 'query or fragment'}"
     return ""
+
+
+def bare_address_problem(written: str) -> str:
+    """What is wrong with `m@localhost:8000/v1`; empty where what follows @ may be of the name."""
+    if "@http" in written:  # an address by its own word; a user and password may stand in it
+        return ""
+    name, _, behind = written.rpartition("@")
+    if not name.strip() or name[-1] in ":/" or not _BARE.match(behind.strip()):
+        return ""
+    scheme = "https://" if behind.strip().endswith(":443") else "http://"
+    text = f"{shown(written)}: what follows @ is an address without http://"
+    return f"{text}; did you mean {f'{name}@{scheme}{behind.strip()}'!r}?"
 
 
 def header_problem(name: str, text: str) -> str:

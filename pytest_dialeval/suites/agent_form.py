@@ -30,8 +30,8 @@ class AgentForm(Form):
     noun: ClassVar[str] = "an agent"
 
     use: Line = Field(
-        description="scripted, python:..., command:..., openai:..., https://..., replay, or a "
-        "hook's name"
+        description="scripted, replay, python:..., command:..., openai:... or another endpoint's, "
+        "http://..., https://..., or a hook's name"
     )
     version: LooseText | None = Field(None, description="stored with the run, shown in reports")
 

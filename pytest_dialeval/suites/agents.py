@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterable
 
 from pytest_dialeval.errors import SuiteError
 from pytest_dialeval.records.model import ENDPOINT_NAMES
 from pytest_dialeval.records.suite import AgentSpec
 from pytest_dialeval.records.wording import closest, meaning
-from pytest_dialeval.suites.addresses import header_problem, url_problem
+from pytest_dialeval.suites.addresses import bare_address_problem, header_problem, url_problem
 from pytest_dialeval.suites.agent_form import (
     AgentForm,
     CommandForm,
@@ -39,11 +40,21 @@ _KINDS: dict[str, type[AgentForm]] = {
     # Other tools write the model behind a slash.
     **{f"{each}{mark}": ModelAgentForm for each in ENDPOINT_NAMES for mark in ":/"},
 }
-_ALLOWED = (
-    "scripted, python:module:object, python:file.py:object, command:PROGRAM ARGUMENTS, replay, "
-    "openai:MODEL, openai:MODEL@BASE_URL, https://HOST/PATH, or a name that the hook "
-    "pytest_dialeval_agents gives"
+# How each kind is written, for messages of suites and options alike.
+AGENT_KINDS = (
+    *("scripted", "python:module:object", "python:file.py:object", "command:PROGRAM ARGUMENTS"),
+    *("replay", "openai:MODEL", "openai:MODEL@BASE_URL"),
+    *(f"{each}:MODEL" for each in ENDPOINT_NAMES if each != "openai"),
+    *("http://HOST/PATH", "https://HOST/PATH"),
 )
+
+
+def allowed_kinds(brought: Iterable[str] | None = None) -> str:
+    """`allowed: scripted, ...`, with the names that the hook brings where they are known."""
+    names = list(brought or ())
+    hook = "a name that the hook pytest_dialeval_agents gives"
+    known = "" if brought is None else f" (there: {', '.join(names) or 'none'})"
+    return f"allowed: {', '.join(AGENT_KINDS)}, or {hook}{known}"
 
 
 def read_agent(name: str, place: Place, reading: Reading) -> AgentSpec | None:
@@ -83,7 +94,7 @@ def _meant(use: str) -> str | None:
 
 def _unknown_use(use: str) -> str:
     word = re.split("[:/]", use, maxsplit=1)[0]
-    return f"unknown kind of agent {shown(use)}{meaning(_meant(word))} (allowed: {_ALLOWED})"
+    return f"unknown kind of agent {shown(use)}{meaning(_meant(word))} ({allowed_kinds()})"
 
 
 def _options(place: Place, form: AgentForm, reading: Reading) -> dict[str, object] | None:
@@ -119,6 +130,7 @@ def _model_options(
     """What was written of a model, its prompt filled in; what was not written is left out."""
     model, at, base_url = re.split("[:/]", form.use, maxsplit=1)[1].partition("@http")
     problems = [(place.at("use"), "" if model.strip() else f"{shown(form.use)} names no model")]
+    problems.append((place.at("use"), bare_address_problem(form.use)))
     if at:
         problems.append((place.at("use"), url_problem(f"http{base_url}", "what follows @")))
     if form.base_url is not None:

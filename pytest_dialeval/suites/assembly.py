@@ -82,6 +82,7 @@ def assembled(
     rubrics: Sequence[Rubric],
     agents: Mapping[str, AgentSpec],
     transcripts: tuple[TranscriptSource, ...],
+    model_lines: Mapping[str, int],
     files: Mapping[str, str],
     sha256: str,
 ) -> Suite:
@@ -101,6 +102,7 @@ def assembled(
         scoring=_scoring(form.scoring) if form.scoring else None,
         gates=_gates(form.gates),
         models={str(role): model for role, model in form.models.items()},
+        model_lines=model_lines,
         compare=form.compare.model_dump() if form.compare else {},
         votes=form.votes.model_dump(),
         files=files,

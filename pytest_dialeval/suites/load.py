@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,13 +36,19 @@ from pytest_dialeval.suites.variables import written_variables
 
 
 def load_suite(
-    path: Path, *, rootdir: Path, matchers: Mapping[str, Matcher], user_model: bool = False
+    path: Path,
+    *,
+    rootdir: Path,
+    matchers: Mapping[str, Matcher],
+    user_model: bool = False,
+    running: Collection[str] | None = None,
 ) -> Suite:
     """Read a suite with its includes and scripts; SuiteError holds every problem of all files.
 
-    `user_model`: a model plays the user where the suite itself does not say.
+    `user_model`: a model plays the user where the suite itself does not say. `running`: the agents
+    that run whatever the suite says; what is wrong with any other is a note. None: all may run.
     """
-    reading = Reading(rootdir.absolute(), matchers, user_model)
+    reading = Reading(rootdir.absolute(), matchers, user_model, running)
     with _collector_paused():
         suite, problems = _loaded(reading, path.absolute())
     errors = [each for each in problems if each.level == "error"]
@@ -98,8 +104,23 @@ def _read(place: Place, reading: Reading) -> _Read:
         parts,
         [read_persona(each, reading) for each in parts.personas],
         [read_rubric(each, reading) for each in parts.rubrics],
-        {name: read_agent(name, place.at("agents", name), reading) for name in names},
+        {name: _agent(name, place.at("agents", name), reading) for name in names},
     )
+
+
+def _agent(name: str, place: Place, reading: Reading) -> AgentSpec | None:
+    """The agent; of one that does not run nothing is needed, so its problems are notes."""
+    if reading.running is None or name in reading.running:
+        return read_agent(name, place, reading)
+    before = {path: len(each.problems) for path, each in reading.sources.items()}
+    read_agent(name, place, reading)
+    for path, source in reading.sources.items():
+        start = before.get(path, 0)
+        source.problems[start:] = [
+            replace(each, level="note", text=f"agent {name!r}, which does not run: {each.text}")
+            for each in source.problems[start:]
+        ]
+    return None
 
 
 def _built(read: _Read, reading: Reading) -> Suite | None:
@@ -131,6 +152,7 @@ def _built(read: _Read, reading: Reading) -> Suite | None:
         rubrics=rubrics,
         agents={name: each or AgentSpec(name, "") for name, each in read.agents.items()},
         transcripts=transcripts,
+        model_lines={role: place.at("models", role).line for role in form.models},
         files={each.file: each.sha256 for each in reading.sources.values()},
         sha256=place.source.sha256,
     )

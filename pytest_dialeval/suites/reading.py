@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,6 +22,7 @@ class Reading:
     rootdir: Path
     matchers: Mapping[str, Matcher]
     user_model: bool = False  # a model plays the user where the suite itself does not say
+    running: Collection[str] | None = None  # the only agents that run; None: all may
     variables: Mapping[str, str] | None = None  # None: the task can't be read, so nothing is filled
     sources: dict[Path, Source] = field(default_factory=dict)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_dialeval.conversation.importing import imported
+from pytest_dialeval.conversation.importing import imported, missing_object
 from pytest_dialeval.errors import HarnessFault
 
 
@@ -144,3 +144,25 @@ def test_names_with_spaces_and_other_letters(tmp_path: Path):
     write(tmp_path / "客服 agent.py", "where: str = 'here'")
     found: Any = imported("客服 agent.py:where", [tmp_path])
     assert found == "here"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("x = 1", "class x: pass", "async def x(): pass", "import a as x", "from a import x"),
+        *("if b:\n    x: int = 1", "from a import *", "globals()['x'] = 1", "(x := 1)", "x ="),
+        "def __getattr__(name): return 1",
+    ],
+)
+def test_what_a_file_may_define_is_not_missing(tmp_path: Path, text: str):
+    write(tmp_path / "client.py", text)
+    assert missing_object("client.py:x.y", [tmp_path]) == ""
+
+
+def test_what_a_file_lacks_is_told_without_running_it(tmp_path: Path):
+    write(tmp_path / "client.py", "raise SystemExit\nclient = 1")
+    assert missing_object("client.py:cleint", [tmp_path]) == (
+        "'client.py' has no 'cleint'; did you mean 'client'?"
+    )
+    assert missing_object("clinet.py:x", [tmp_path]).endswith("did you mean 'client.py'?")
+    assert missing_object("some.module:x", [tmp_path]) == ""

@@ -78,7 +78,10 @@ def test_concurrency(tmp_path: Path):
 @pytest.mark.parametrize(
     ("use", "message"),
     [
-        ("scriptde", "unknown kind of agent 'scriptde'; known: scripted, .*mean 'scripted'"),
+        (
+            "scriptde",
+            "unknown kind of agent 'scriptde'; did you mean 'scripted'. .allowed: scripted, ",
+        ),
         ("pyhton:a:b", "did you mean 'python:module:object'"),
         ("python", "unknown kind of agent 'python'.*did you mean 'python:module:object'"),
         ("fixtrue", "did you mean 'fixture'"),

@@ -117,7 +117,7 @@ def test_two_replies_that_cannot_stand_are_no_verdict(reply: Reply) -> None:
         (ProviderFault("openai: 503 after 6 tries", status=503), "provider_error"),
         (BudgetSpent("calls=2000 are spent"), "cancelled"),
         (NotMeasured("not known"), "judge_error"),
-        (CassetteMiss("no cassette holds this call"), "judge_error"),
+        (CassetteMiss("no cassette holds this call"), "provider_error"),
         (JudgeFault("no"), "judge_error"),
         (HarnessFault("no model is connected"), "harness_error"),
         (RunError("the disk is full"), "harness_error"),

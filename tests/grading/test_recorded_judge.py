@@ -86,7 +86,9 @@ def test_a_conversation_that_went_another_way_is_a_miss_and_no_verdict(tmp_path:
     record(tmp_path, TALK)
     replay = recorder(tmp_path, "none", None)
     found = verdicts(replay, with_last(TALK, "No"), ALL)
-    assert {(each.status, each.fault) for each in found.values()} == {("unscored", "judge_error")}
+    assert {(each.status, each.fault) for each in found.values()} == {
+        ("unscored", "provider_error")  # nobody was asked: as by an agent or a user
+    }
 
 
 def test_a_recorder_without_a_model_is_the_harness_s_fault(tmp_path: Path) -> None:

@@ -325,9 +325,31 @@ def test_without_a_key_nothing_is_sent() -> None:
 def test_nobody_listens() -> None:
     async def story() -> None:
         door = Door(environment={}, patience=QUICK)
-        with pytest.raises(ProviderFault, match="cannot connect") as caught:
-            await door.chat(call_to(f"http://127.0.0.1:{free_port()}/v1"), deadline=5)
-        assert (caught.value.status, caught.value.tries) == (None, 6)
+        port = free_port()
+        words = f"connection refused by 127.0.0.1:{port}; is the server running"
+        with pytest.raises(ProviderFault, match=words) as caught:
+            await door.chat(call_to(f"http://127.0.0.1:{port}/v1"), deadline=5)
+        assert (caught.value.status, caught.value.tries) == (None, 3)
+        with pytest.raises(ProviderFault, match=words) as caught:  # what one found out all know
+            await door.chat(call_to(f"http://127.0.0.1:{port}/v1"), deadline=5)
+        assert (caught.value.status, caught.value.tries) == (None, 1)
+        await door.close()
+
+    play(story())
+
+
+def test_a_server_that_comes_up_late_is_met() -> None:
+    async def story() -> None:
+        port = free_port()
+        door = Door(environment={"OPENAI_API_KEY": KEY}, patience=QUICK)
+        call = call_to(f"http://127.0.0.1:{port}/v1")
+        with pytest.raises(ProviderFault, match="connection refused"):
+            await door.chat(call, deadline=5)
+        async with serving(port=port):
+            assert (await door.chat(call, deadline=5)).text == "fine"
+        with pytest.raises(ProviderFault) as caught:  # it answered: it may come again
+            await door.chat(call, deadline=5)
+        assert caught.value.tries == 6
         await door.close()
 
     play(story())

@@ -109,6 +109,16 @@ FORMS = "openai:NAME, openai:NAME@BASE_URL, or python:file.py:object:NAME"
             "judge: base_url must be a URL such as http://localhost:8000/v1, not 'http://'",
         ),
         (
+            "openai:m@localhost:8000/v1",
+            "judge: 'openai:m@localhost:8000/v1': what follows @ is an address without http://; "
+            "did you mean 'openai:m@http://localhost:8000/v1'?",
+        ),
+        (
+            {"endpoint": "vllm", "model": "m@127.0.0.1:9/v1"},
+            "judge: 'm@127.0.0.1:9/v1': what follows @ is an address without http://; "
+            "did you mean 'm@http://127.0.0.1:9/v1'?",
+        ),
+        (
             "openai:m@https://me:pass@host/v1",
             "judge: base_url must hold no user, password, query or fragment; keys go into "
             "api_key_env",

@@ -108,6 +108,8 @@ def test_an_unknown_name_is_one_line_with_the_likely_one(two: Shop) -> None:
         ("Clerk", "*'Clerk'*a-z, 0-9 and _*"),
         ("clerk=", "*'clerk=' has nothing after the '='*"),
         ("=python:x:y", "*''*a-z, 0-9 and _*"),
+        ("openai:gpt-4o-mini", "*'openai:gpt-4o-mini' has no name; write NAME=openai:gpt-4o-mini"),
+        ("http://x/?a=b", "*'http://x/?a=b' has no name; write NAME=http://x/?a=b"),
         ("", "*--dialeval-agent*"),
     ],
 )
@@ -139,13 +141,70 @@ def test_a_suite_runs_the_names_that_it_declares_of_those_given(two: Shop) -> No
     ]
 
 
-def test_a_spec_that_cannot_be_resolved_is_unmeasured_with_the_reason(shop: Shop) -> None:
-    shop.suite(rubrics=[rubric("greet"), rubric("bye", "Goodbye")])
+@pytest.mark.parametrize(
+    ("use", "said"),
+    [
+        ("pyton:own.py:own", "unknown kind of agent 'pyton:own.py:own'; did you mean 'python:*"),
+        ("gpt-4o-mini", "unknown kind of agent 'gpt-4o-mini' (allowed: scripted, *"),
+        ("openai", "unknown kind of agent 'openai'; did you mean 'openai:MODEL'? *"),
+        ("openai:m@localhost:1/v1", "*did you mean 'openai:m@http://localhost:1/v1'?"),
+        ("python:none.py:own", "there is no file 'none.py' in *"),
+        ("python:own.py:onw", "'own.py' has no 'onw'; did you mean 'own'?"),
+        ("scripted", "'scripted' needs the key 'script': its file"),
+    ],
+)
+def test_an_agent_of_an_option_that_cannot_be_is_one_line(shop: Shop, use: str, said: str) -> None:
+    shop.write("own.py", "def own(message):\n    return 'Hello'\n")
+    shop.suite(rubrics=[rubric("greet"), rubric("bye", "Goodbye")], trials=3)
 
-    result = shop.run("--dialeval-agent", "clerk=pyton:own.py:own")
+    result = shop.run("--dialeval-agent", f"clerk={use}")
 
-    result.assert_outcomes(errors=2)
-    result.stdout.fnmatch_lines(["*unknown kind of agent 'pyton:own.py:own'*did you mean*"])
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: --dialeval-agent: agent 'clerk': {said}"])
+    assert shop.runs == []
+
+
+def test_an_option_may_name_an_agent_of_the_hook(shop: Shop) -> None:
+    shop.write(
+        "conftest.py",
+        "def pytest_dialeval_agents(config):\n    return {'own': lambda message: 'Hello'}\n",
+    )
+    shop.suite()
+
+    shop.run("--dialeval-agent", "mine=own").assert_outcomes(passed=1)
+    result = shop.run("--dialeval-agent", "mine=onw")
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*unknown kind of agent 'onw'*(there: own)*"])
+
+
+def test_suites_and_options_name_the_same_kinds(shop: Shop) -> None:
+    shop.suite()
+    option = shop.run("--dialeval-agent", "clerk=scritped").stderr.str()
+    shop.suite(agents={"clerk": {"use": "scritped:x"}})
+    suite = shop.run().stdout.str()
+
+    kinds = suite.partition("(allowed: ")[2].partition(", or a name that the hook")[0]
+    assert "http://HOST/PATH" in kinds
+    assert "ollama:MODEL" in kinds
+    assert kinds in option
+
+
+def test_what_does_not_run_need_not_be_there(shop: Shop) -> None:
+    shop.write("own.py", "def own(message):\n    return 'Hello'\n")
+    broken = {
+        "gone": {"use": "python:gone.py:agent"},
+        "lost": {"use": "scripted", "script": "lost.yaml"},
+        "odd": {"use": "replay", "path": "odd.jsonl"},
+    }
+    shop.suite(agents=broken)
+
+    result = shop.run("--dialeval-agent", "own=python:own.py:own")
+
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["4 notes on the suites: *agent 'gone', which does not run: *"])
+    assert shop.run().ret == pytest.ExitCode.INTERRUPTED
+    assert shop.run("--dialeval-agent", "gone").ret == pytest.ExitCode.INTERRUPTED
 
 
 def test_an_agent_that_the_suite_does_not_declare_but_runs(shop: Shop) -> None:

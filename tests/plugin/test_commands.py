@@ -302,6 +302,38 @@ def test_calibrate_shows_what_is_stale(shop: Shop) -> None:
     assert "not corrected: all labels are stale: model, rubric changed" in result.output
 
 
+def test_calibrate_on_a_rubric_that_a_rule_decides(shop: Shop) -> None:
+    judged_run(shop)
+    labels = labelled(shop, True, False)
+    play(shop, rubrics=[rubric("stock")])
+    result = run("calibrate", labels)
+    assert result.exit_code == 0
+    why = "a rule decides the rubric, no judge: there is nothing to calibrate"
+    assert f"2 stale ({why})" in result.output
+
+
+@pytest.mark.parametrize("prefix", ["", "clerk-"])
+def test_calibrate_takes_a_trial_by_its_name(shop: Shop, prefix: str) -> None:
+    judged_run(shop)
+    by_id = labelled(shop, True, True, False, True)
+    first = run("calibrate", by_id).output
+    names = [f"{prefix}{each}" for each in ("one-1", "one-2", "two-1", "two-2")]
+    rows = [json.loads(line) for line in (shop.path / by_id).read_text("utf-8").splitlines()]
+    shop.write(
+        "named.jsonl",
+        "".join(
+            json.dumps({**row, "trial": name}) + "\n" for row, name in zip(rows, names, strict=True)
+        ),
+    )
+    assert run("calibrate", "named.jsonl").output == first
+
+
+def test_calibrate_guesses_what_trial_was_meant(shop: Shop) -> None:
+    judged_run(shop)
+    result = run("calibrate", labelled(shop, True, trial="oen-1"))
+    assert "has no trial 'oen-1'; did you mean 'one-1'?" in result.output
+
+
 @pytest.mark.parametrize("gone", ["rubric", "suite"])
 def test_calibrate_without_the_rubric(shop: Shop, gone: str) -> None:
     judged_run(shop)
@@ -326,6 +358,7 @@ def test_calibrate_reads_the_runs_of_another_folder(shop: Shop) -> None:
     ("more", "said"),
     [
         ({"run": "20200101-000000-abcdef"}, "there is no run '20200101-000000-abcdef' in"),
+        ({"run": "20200101-000000-abcdef"}, "only the last 20 are kept: copy the folder of one"),
         ({"trial": "nobody-1"}, "has no trial 'nobody-1'"),
         ({"label": "good"}, "labels.jsonl:1: label 'good' is none of met, not_met, cannot_tell"),
         ({"part": "final"}, "labels.jsonl:1: part 'final' is none of tuning, acceptance"),

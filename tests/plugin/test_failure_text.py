@@ -9,6 +9,7 @@ import pytest
 from pytest_dialeval.plugin.failure import without_group
 
 from .conftest import Shop, persona, rubric, told
+from .played import JUDGE, judged, play
 
 
 def repeat_command(result: pytest.RunResult) -> list[str]:
@@ -234,6 +235,62 @@ def test_the_repeat_command_leaves_the_group_of_loadgroup_out(nodeid: str, left:
     assert without_group(nodeid) == left
 
 
+def test_the_repeat_command_says_every_option_that_shapes_the_item(shop: Shop) -> None:
+    play(shop, rubrics=[judged("never", "tractor")], models=None)
+    given = ["--dialeval-model", f"judge={JUDGE}", "--dialeval-record", "new"]
+
+    first = shop.run(*given, "--dialeval-label=today", "--dialeval-concurrency=2")
+    command = repeat_command(first)
+
+    assert command[1:] == given
+    shop.run(*command).assert_outcomes(failed=1)
+
+
+def test_the_repeat_command_says_which_models_the_environment_gave(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play(shop, rubrics=[judged("never", "tractor")], models=None)
+    monkeypatch.setenv("DIALEVAL_MODEL_JUDGE", JUDGE)
+    monkeypatch.setenv("DIALEVAL_RECORD", "off")
+    command = repeat_command(shop.run())
+
+    monkeypatch.delenv("DIALEVAL_MODEL_JUDGE")
+    monkeypatch.delenv("DIALEVAL_RECORD")
+
+    assert command[1:] == ["--dialeval-model", f"judge={JUDGE}", "--dialeval-record", "off"]
+    shop.run(*command).assert_outcomes(failed=1)
+
+
+def test_the_repeat_command_keeps_what_was_switched_off(shop: Shop) -> None:
+    shop.suite(rubrics=[rubric("tractor", "tractor")])
+
+    assert repeat_command(shop.run("--dialeval-no-judge"))[1:] == ["--dialeval-no-judge"]
+
+
+def test_a_regraded_item_names_its_trace_and_is_graded_again(shop: Shop) -> None:
+    shop.suite(rubrics=[rubric("greet")])
+    shop.run("--dialeval-runs", "kept")
+    [run] = (shop.path / "kept").glob("2*")
+    shop.suite(rubrics=[rubric("greet", "tractor")])
+
+    result = shop.run("--dialeval-regrade", run.name, "--dialeval-runs", "kept")
+
+    [line] = {each for each in result.outlines if each.startswith("  transcript: ")}
+    assert (shop.path / line.removeprefix("  transcript: ")).is_file()
+    command = repeat_command(result)
+    assert command[1:] == ["--dialeval-regrade", run.name, "--dialeval-runs", "kept"]
+    shop.run(*command).assert_outcomes(failed=1)
+
+
+def test_turns_searched_and_not_shown_are_counted(shop: Shop) -> None:
+    lines = ("Is the lamp in stock?", "And a lamp?", "A lamp, then.", "Thanks, bye.")
+    shop.suite(personas=[persona("buyer", *lines)], rubrics=[rubric("tractor", "tractor")])
+
+    shop.run().stdout.fnmatch_lines(
+        ["  searched in vain: turns 2, 4, 6, 8 (2 of them not shown here)"]
+    )
+
+
 def test_the_repeat_command_survives_a_path_with_spaces(shop: Shop) -> None:
     shop.write("my suites/clerk.yaml", "otherwise: [Hm]\n")
     shop.suite("my suites/the shop", rubrics=[rubric("tractor", "tractor")])
@@ -258,6 +315,29 @@ def test_one_line_tracebacks_name_the_rubrics_line(shop: Shop) -> None:
     shop.run("--tb=line").stdout.fnmatch_lines(
         [f"*shop.dialeval.yaml:{line}: no searched turn says 'tractor'"]
     )
+
+
+def test_one_line_tracebacks_are_one_line_and_junit_has_all(shop: Shop) -> None:
+    shop.suite(rubrics=[rubric("tractor", "tractor"), rubric("plough", "plough")])
+
+    result = shop.run("--tb=line", "--junitxml=junit.xml")
+
+    place = result.outlines.index(next(each for each in result.outlines if " FAILURES " in each))
+    assert [each.rpartition(": ")[2] for each in result.outlines[place + 1 : place + 3]] == [
+        "no searched turn says 'tractor'",
+        "no searched turn says 'plough'",
+    ]
+    assert "- dialogues -" in result.outlines[place + 3]
+    assert "searched in vain" in (shop.path / "junit.xml").read_text("utf-8")
+
+
+def test_an_error_in_one_line(shop: Shop) -> None:
+    shop.write("own.py", "own = 1\n")
+    shop.suite(models={"judge": "python:none.py:x"}, rubrics=[judged("a")])
+    result = shop.run("--tb=line")
+
+    told = [each for each in result.outlines if each.startswith("unmeasured: ")]
+    assert len(told) == 1
 
 
 def test_in_ci_the_short_summary_says_the_reason_alone(

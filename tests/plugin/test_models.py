@@ -218,6 +218,11 @@ def test_a_wrong_table_under_xdist(shop: Shop) -> None:
         ({"jduge": "openai:x"}, ["models", "jduge"]),
         ({"judge": "opnai:x"}, ["unknown endpoint 'opnai'"]),
         ({"judge": 3}, ["models.judge must be a spec", "not 3"]),
+        ({"judge": "python:nope.py:judge:m"}, ["judge: there is no file 'nope.py' in"]),
+        (
+            {"judge": "python:client.py:jugde:m"},
+            ["judge: 'client.py' has no 'jugde'; did you mean 'judge'?"],
+        ),
     ],
 )
 def test_a_wrong_suite_is_an_error_of_its_file(
@@ -230,6 +235,8 @@ def test_a_wrong_suite_is_an_error_of_its_file(
     assert "Traceback" not in text
     [line] = [each for each in text.splitlines() if each.startswith("shop.dialeval.yaml:")]
     assert all(word in line for word in words), line
+    assert line.startswith(f"shop.dialeval.yaml:{shop.line_of('shop.dialeval.yaml', 'models')}: ")
+    assert "suite:" not in line
 
 
 def test_an_unknown_variable_is_noted(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -384,3 +391,53 @@ async def waited(deadline):
     result.stdout.fnmatch_lines(["unmeasured: the endpoint is down*"])
     [verdict] = verdicts(shop).values()
     assert verdict.fault == "provider_error"
+
+
+def test_a_judge_that_judges_nothing_is_noted(shop: Shop) -> None:
+    play(shop, rubrics=[rubric("greet")])
+    assert shop.run().ret == 0
+    assert "the model of 'judge' plays nothing: no rubric is judged" in shop.summary["notes"]
+
+    play(shop, "other")
+    assert shop.run().ret == 0
+    assert not [each for each in shop.summary["notes"] if "plays nothing" in each]
+
+
+def test_a_judge_that_is_switched_off_is_no_news(shop: Shop) -> None:
+    play(shop)
+    shop.run("--dialeval-no-judge")
+    assert not [each for each in shop.summary["notes"] if "plays nothing" in each]
+
+
+def test_a_user_beside_recordings_is_noted(shop: Shop) -> None:
+    play(shop)
+    shop.write(
+        "talks.json",
+        '[{"task_id": "7", "reward": 1, "traj": '
+        '[{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello!"}]}]',
+    )
+    sources = [{"format": "tau-bench", "path": "talks.json"}]
+    play(shop, agents=None, personas=None, transcripts=sources)
+    assert shop.run("--dialeval-model", f"user={JUDGE}").ret == 0
+    why = "the conversations exist already, in the suite's `transcripts`"
+    assert f"the model of 'user' plays nothing: {why}" in shop.summary["notes"]
+
+
+def test_a_client_of_an_option_that_is_not_there_is_one_line(shop: Shop) -> None:
+    play(shop)
+    result = shop.run("--dialeval-model", "judge=python:client.py:nope:m")
+    refused(result, "--dialeval-model: judge: 'client.py' has no 'nope'")
+    assert shop.runs == []
+
+
+def test_a_client_is_not_run_to_see_whether_it_is_there(shop: Shop) -> None:
+    play(shop)
+    shop.write("keyed.py", "import os\n\nclient = os.environ['NO_SUCH_KEY']\n")
+    assert len(shop.ids("--dialeval-model", "judge=python:keyed.py:client:m")) == 1
+
+
+def test_a_replay_needs_no_client(shop: Shop) -> None:
+    play(shop)
+    assert shop.run("--dialeval-record=new").ret == 0
+    (shop.path / "client.py").unlink()
+    assert shop.run().ret == 0

@@ -169,7 +169,9 @@ def test_a_label_of_no_run_and_of_no_trial(tmp_path: Path) -> None:
     [trial] = trials(1)
     made(tmp_path, "one", [source([rubric("tone")], [trial])], (trial.id, verdict("passed")))
     for name in ("two", "../one"):
-        with pytest.raises(RunError, match=r"there is no run .*; give its folder with --runs DIR"):
+        with pytest.raises(
+            RunError, match=r"there is no run .*; another folder of runs is given with --runs DIR"
+        ):
             labelled_runs([label(trial, True, run=name)], tmp_path)
     gone = label(planned("nobody", rubrics=["tone"]), True)
     with pytest.raises(RunError, match=r"run one has no trial 't\.a\.nobody-1'"):

@@ -52,14 +52,16 @@ def test_by_its_path_or_by_its_id(tmp_path: Path) -> None:
 
 def test_one_that_is_not_there(tmp_path: Path) -> None:
     runs = tmp_path / "runs"
-    with pytest.raises(RunError, match=r"^there is no run 'x' here or in \S+/runs$"):
+    with pytest.raises(RunError, match=r"^there is no run 'x' here or in \S+/runs \(only the"):
         find_run("x", tmp_path, runs)
     for each in ("20261130-101500-aaaaaa", "20261201-101500-bbbbbb"):
         made(runs, each)
     (runs / "notes").mkdir()
     with pytest.raises(RunError, match=r"did you mean '20261130-101500-aaaaaa'\?"):
         find_run("20261130-101500-aaaaab", tmp_path, runs)
-    with pytest.raises(RunError, match=r"the last one there is 20261201-101500-bbbbbb$"):
+    with pytest.raises(
+        RunError, match=r"the last one there is 20261201-101500-bbbbbb \(only the last 20 are kept"
+    ):
         find_run("notes", tmp_path, runs)
 
 
@@ -111,3 +113,13 @@ def test_it_is_the_first_attempt_that_counts(tmp_path: Path) -> None:
     first = conversation(trial.id, trace="one.jsonl")
     path = made(tmp_path, "run", first, replace(first, trace="one.2.jsonl", attempt=2))
     assert StoredRun(path).recording(trial).path.endswith("one.jsonl")
+
+
+def test_only_a_slip_of_the_pen_is_near(tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    (runs / "20261201-101500-bbbbbb" / "traces").mkdir(parents=True)
+    with pytest.raises(RunError, match=r"did you mean '20261201-101500-bbbbbb'\?"):
+        find_run("20261201-101500-bbbbb", tmp_path, runs)
+    with pytest.raises(RunError) as caught:
+        find_run("20261201-093000-cccccc", tmp_path, runs)
+    assert "did you mean" not in str(caught.value)

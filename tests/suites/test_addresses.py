@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_dialeval.suites.addresses import VARIABLE, header_problem, url_problem
+from pytest_dialeval.suites.addresses import (
+    VARIABLE,
+    bare_address_problem,
+    header_problem,
+    url_problem,
+)
 
 
 @pytest.mark.parametrize(
@@ -21,6 +26,38 @@ def test_addresses(url: str):
 )
 def test_what_is_no_address(url: str):
     assert url_problem(url, "use").startswith("use must be a URL such as ")
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [
+        *("localhost", "localhost:8000/v1", "127.0.0.1:9/v1", "10.0.0.7", "gpu7:8000", "[::1]:80"),
+        *("models.example.com/v1", "ftp://x"),
+    ],
+)
+def test_an_address_without_its_scheme_is_no_part_of_a_name(behind: str):
+    problem = bare_address_problem(f"openai:m@{behind}")
+
+    assert problem == (
+        f"'openai:m@{behind}': what follows @ is an address without http://; "
+        f"did you mean 'openai:m@http://{behind}'?"
+    )
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "openai:m",
+            "openai:claude-3-5-sonnet@20240620",
+            "openai:@cf/meta/llama",
+            "openai:m@v1.2",
+        ),
+        *("openai:m@http://localhost:1/v1", "openai:m@https://me:hunter2@host/v1", "openai:a/b@c"),
+    ],
+)
+def test_names_with_an_at_sign(name: str):
+    assert bare_address_problem(name) == ""
 
 
 def test_a_query_is_allowed_where_it_is_asked_for():

@@ -60,7 +60,7 @@ def test_the_kinds_of_agents(load, write, tmp_path):
     ("written", "message"),
     [
         ("3", "an agent must be a mapping (use, version), not 3"),
-        ("{}", "an agent needs 'use' (scripted, python:..., command:..., openai:..., https://..., replay, or a hook's name)"),
+        ("{}", "an agent needs 'use' (scripted, replay, python:..., command:..., openai:... or another endpoint's, http://..., https://..., or a hook's name)"),
         ("{use: 3}", "use must be text that is not blank, not 3; quote it: '3'"),
         ("{use: scripted}", "a scripted agent needs 'script' (its file, from the suite's folder)"),
         ("{use: scriptd, script: x}", "unknown kind of agent 'scriptd'; did you mean 'scripted'? (allowed: scripted, python:module:object,"),
@@ -83,6 +83,7 @@ def test_the_kinds_of_agents(load, write, tmp_path):
         ("'openai:'", "'openai:' names no model"),
         ("opnai:gpt-5", "unknown kind of agent 'opnai:gpt-5'; did you mean 'openai'? (allowed: scripted"),
         ("openai:m@http://", "what follows @ must be a URL such as http://localhost:8000/chat, not 'http://'"),
+        ("openai:m@localhost:8000/v1", "'openai:m@localhost:8000/v1': what follows @ is an address without http://; did you mean 'openai:m@http://localhost:8000/v1'?"),
         ("{use: 'openai:m', base_url: localhost}", "base_url must be a URL such as http://localhost:8000/chat, not 'localhost'"),
         ("{use: 'openai:m', base_url: 'http://a:b@x/v1'}", "base_url must hold no user and password: give them in a header"),
         ("{use: 'openai:m', base_url: 'http://x/v1?a=b'}", "base_url must hold no query or fragment"),

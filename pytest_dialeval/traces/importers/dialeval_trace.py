@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from pytest_dialeval.errors import TranscriptError
@@ -41,10 +42,11 @@ def _recording(source: Source, trace: Trace) -> Recording:
             "it must name the task, or trials of different tasks would be pooled"
         )
     persona, agent = header.get("persona"), header.get("agent")
-    return source.recording(
+    found = source.recording(
         0,
         f"{task}/{persona}" if isinstance(persona, str) and persona else task,
         trace.transcript,
         trial=trial_number(header.get("trial")),
         agent=agent if isinstance(agent, str) else None,
     )
+    return replace(found, alone=True)
