@@ -103,7 +103,9 @@ class AgentTask:
             return _in_time(call.answer.result(), deadline, charge)
         if self._task.done():
             raise AgentFault("the agent ended the asyncio task that it runs in")
-        fault = self._overdue(_late(deadline, charge))  # while it still knows what it waits for
+        fault = _late(deadline, charge)
+        if charge.blocked < charge.seconds / 2:  # else it was its own, say a tool's
+            fault = self._overdue(fault)  # while it still knows what it waits for
         await self._interrupt()
         raise fault
 

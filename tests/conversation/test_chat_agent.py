@@ -22,7 +22,7 @@ from pytest_dialeval.errors import (
     RunError,
 )
 from pytest_dialeval.models.watch import LoopWatch
-from pytest_dialeval.records.model import ChatAnswer, ModelToolCall
+from pytest_dialeval.records.model import ChatAnswer, ChatCall, ModelToolCall
 from pytest_dialeval.records.suite import AgentSpec, Limits
 from pytest_dialeval.records.transcript import ToolCall, Transcript, Usage
 from tests.conversation.stage import MATCHERS, conversing, said
@@ -32,6 +32,7 @@ PROMPT = "You are a clerk."
 TOOLS = """\
 import asyncio
 import threading
+import time
 
 from pytest_dialeval import NotMeasured
 
@@ -41,6 +42,11 @@ def price(item: str) -> dict:
     if item == "nothing":
         raise KeyError(item)
     return {"item": item, "thread": threading.current_thread().daemon}
+
+
+async def blocks() -> str:
+    time.sleep(0.5)
+    return "done"
 
 
 async def open_at(day: str = "today") -> str:
@@ -71,7 +77,7 @@ def stuck():
 @pytest.fixture
 def tools(tmp_path: Path) -> list[str]:
     (tmp_path / "shop.py").write_text(TOOLS)
-    names = ("price", "open_at", "leave", "later", "unknowable", "stuck")
+    names = ("price", "open_at", "leave", "later", "unknowable", "stuck", "blocks")
     return [f"python:shop.py:{each}" for each in names]
 
 
@@ -277,6 +283,19 @@ def test_a_tool_that_never_returns_is_the_agent_s_own_lateness(tmp_path: Path, t
     assert transcript.reason == late
     imported("shop.py:gate", [tmp_path]).set()  # type: ignore[attr-defined]
     assert_no_thread_is_left()
+
+
+def test_a_tool_that_blocks_the_loop_is_too(tmp_path: Path, tools: list[str]):
+    class Hanging(ScriptedChat):
+        async def chat(self, call: ChatCall, *, deadline: float) -> ChatAnswer:
+            if self.calls:
+                await asyncio.sleep(30)
+            return await super().chat(call, deadline=deadline)
+
+    chat = Hanging(calls(("blocks", "{}")))
+    transcript = held(chat, tmp_path, options={"tools": tools}, limits=Limits(turn_timeout=0.2))
+    assert transcript.outcome == "agent_error", transcript.reason
+    assert "it blocked the event loop for 0.5" in transcript.reason
 
 
 def assert_no_thread_is_left() -> None:
