@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tabulate import tabulate
 
 from pytest_dialeval.records.text import visible
-from pytest_dialeval.records.wording import plural
+from pytest_dialeval.records.wording import plural, spending
 from pytest_dialeval.runs.summary import (
     AgentFigures,
     GateFigure,
@@ -152,8 +152,7 @@ def usage_lines(summary: Summary) -> Iterator[Line]:
         yield Line(f"{each.role}{f' ({model})' if model else ''}: {_took(each)}")
     if summary.budget:
         standing = "; ".join(
-            f"{each.name} {each.spent:.6g} of {each.limit:.6g}, {each.left:.6g} left"
-            for each in summary.budget
+            spending(each.name, each.limit, each.spent, each.left) for each in summary.budget
         )
         spent = any(each.left <= 0 for each in summary.budget)
         yield Line(f"budget: {standing}", "yellow" if spent else "")
@@ -313,11 +312,14 @@ def simulator_lines(summary: Summary) -> Iterator[Line]:
         if agent.simulator is not None:
             played.setdefault(agent.simulator.model, []).append(agent.simulator)
     for model, figures in played.items():
-        yield Line(f"simulated user: {_fidelity(model, figures)}")
+        yield _fidelity(model, figures)
 
 
-def _fidelity(model: str | None, figures: Sequence[SimulatorFigures]) -> str:
-    """`120 lines by openai:gpt-4o, 3 asked again (repeated 2, empty 1), 1 from the template`."""
+def _fidelity(model: str | None, figures: Sequence[SimulatorFigures]) -> Line:
+    """`120 lines by openai:gpt-4o, 3 asked again (repeated 2, empty 1), 1 from the template`.
+
+    Where the script spoke more than the model, the conversations are not what they are taken for.
+    """
     lines, again, template = (
         sum(getattr(each, name) for each in figures)
         for name in ("lines", "asked_again", "template")
@@ -329,7 +331,12 @@ def _fidelity(model: str | None, figures: Sequence[SimulatorFigures]) -> str:
         parts.append(f"{again} asked again ({why})")
     if template:
         parts.append(f"{template} from the template")
-    return ", ".join(parts)
+    text, played = f"simulated user: {', '.join(parts)}", model or "the model"
+    if template and not lines:
+        return Line(f"{text}: {played} gave no line that could be sent", "yellow")
+    if template > lines:
+        return Line(f"{text}: {played} gave less than half of the lines", "yellow")
+    return Line(text)
 
 
 def _isolation_lines(summary: Summary) -> Iterator[Line]:

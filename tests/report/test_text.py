@@ -560,6 +560,22 @@ def test_how_faithfully_a_model_played_the_user() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("counts", "colour", "said"),
+    [
+        ({"lines": 0, "template": 4}, "yellow", "openai:gpt-4o gave no line that could be sent"),
+        ({"lines": 3, "template": 4}, "yellow", "openai:gpt-4o gave less than half of the lines"),
+        ({"lines": 4, "template": 4}, "", "4 from the template"),
+    ],
+)
+def test_a_model_that_hardly_plays_stands_out(
+    counts: dict[str, int], colour: str, said: str
+) -> None:
+    [line] = simulator_lines(summary(task(agent("a", simulator=simulator(**counts)))))
+    assert line.colour == colour
+    assert line.text.endswith(said)
+
+
 def test_models_that_play_the_user_are_told_apart() -> None:
     found = summary(
         task(agent("a", simulator=simulator(lines=1))),
