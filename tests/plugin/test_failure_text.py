@@ -376,9 +376,7 @@ def test_an_unreadable_reply_of_the_judge_is_shown(shop: Shop) -> None:
     result = shop.run()
 
     result.stdout.fnmatch_lines(
-        [
-            "unmeasured: no reply of the judge could stand: * (it replied 'I*know*...'), twice *"
-        ]
+        ["unmeasured: no reply of the judge could stand: * (it replied 'I*know*...'), twice *"]
     )
     [line] = [each for each in result.outlines if each.startswith("unmeasured: no reply")]
     assert len(line) < 260
