@@ -153,10 +153,11 @@ class ModelWording:
         if due.state.say:
             self._counts[TEMPLATE] += 1
             return Worded(self._template.drawn(due))
-        first, second = refused
+        first, second = map(str, refused)
+        both = f"{first}, twice" if first == second else f"{first}; asked again: {second}"
         raise SimulatorFault(
             f"the simulated user's model gave no line for state {due.state.id!r} that could be "
-            f"sent: {first}; asked again: {second}. Give the state lines (`say`) to fall back on"
+            f"sent: {both}. Give the state lines (`say`) to fall back on"
         )
 
     async def _reply(self, due: Due, refused: list[UnusableLine], ends: float) -> UserReply:

@@ -19,6 +19,8 @@ CANNOT_TELL: Decision = "cannot_tell"
 class UnusableReply(JudgeFault):
     """What the judge answered can't be read: it is asked once more, with this text as reason."""
 
+    reply: str = ""  # what it answered, where that could not be read at all: shown to people alone
+
 
 @dataclass(frozen=True, slots=True)
 class NoJudge:

@@ -28,7 +28,11 @@ def read_reply(
 
     A reply that stands in `said`, the texts of the transcript, is not the judge's own.
     """
-    return _reply(_object(_usable(answer), "verdict", said), levels)
+    try:
+        return _reply(_object(_usable(answer), "verdict", said), levels)
+    except UnusableReply as problem:
+        problem.reply = answer.text
+        raise
 
 
 def read_replies(
@@ -38,7 +42,11 @@ def read_replies(
 
     `rubrics` has the names of each one's levels, none where it is met or not met.
     """
-    entries = _object(_usable(answer), "verdicts", said)["verdicts"]
+    try:
+        entries = _object(_usable(answer), "verdicts", said)["verdicts"]
+    except UnusableReply as problem:
+        problem.reply = answer.text
+        raise
     if not isinstance(entries, list):
         raise UnusableReply(f"verdicts {_shown(entries)} is no list")
     return {each: _of(each, levels, entries) for each, levels in rubrics.items()}

@@ -28,6 +28,7 @@ from pytest_dialeval.grading.voting import majority
 from pytest_dialeval.records.text import clean, clean_value
 from pytest_dialeval.records.transcript import Outcome
 from pytest_dialeval.records.verdict import Evidence, Verdict
+from pytest_dialeval.records.wording import told
 
 _ASKED_AT_MOST = 2
 _SHOWN = 80  # characters of a refused quote
@@ -45,16 +46,26 @@ async def judged(judge: Judge, question: JudgeQuestion) -> Verdict:
 async def _vote(judge: Judge, question: JudgeQuestion) -> Verdict:
     """One vote; a reply that can't stand is asked for once more with the reason."""
     refused: list[str] = []
+    shown: list[str] = []  # the same with what was replied, for people alone
     while len(refused) < _ASKED_AT_MOST:
         try:
             return _verdict(question, await judge(question), refused)
         except UnusableReply as exc:
             reason = clean(str(exc))
             refused.append(reason)
+            shown.append(f"{reason}{_replied(exc)}")
             question = replace(question, refused=reason)
         except Exception as exc:
             return _unscored(question, _why(exc), refused, fault=_fault(exc))
-    return _unscored(question, "no reply of the judge could stand: " + "; ".join(refused), refused)
+    return _unscored(question, f"no reply of the judge could stand: {told(shown)}", refused)
+
+
+def _replied(exc: UnusableReply) -> str:
+    """The beginning of a reply that could not be read."""
+    text = " ".join(clean(exc.reply).split())
+    if not text:
+        return ""
+    return f" (it replied {text if len(text) <= _SHOWN else f'{text[:_SHOWN]}...'!r})"
 
 
 def _why(exc: Exception) -> str:

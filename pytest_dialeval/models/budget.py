@@ -13,6 +13,7 @@ from pytest_dialeval.errors import BudgetProblem, BudgetSpent
 from pytest_dialeval.models.choices import instead
 from pytest_dialeval.models.watch import LoopWatch, Watch
 from pytest_dialeval.records.model import Role
+from pytest_dialeval.records.wording import money, spending
 
 _NANO = 1_000_000_000  # money is counted in whole billionths, so that the books come out even
 _FORM = "usd=5,calls=2000,tokens=1e6,minutes=30,judge=25%"
@@ -59,7 +60,7 @@ class Standing:
         return round(self.limit - self.spent, 9)
 
     def __str__(self) -> str:
-        return f"{self.name} {self.spent:.6g} of {self.limit:.6g}, {self.left:.6g} left"
+        return spending(self.name, self.limit, self.spent, self.left)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -208,7 +209,7 @@ class Budget:
             if short is None:
                 held = self.spent + estimate + self.held
                 return self._short(judge, held, own + self._held[judge]) is not None
-            self._refused[judge] = self._reason(short, judge)
+            self._refused[judge] = self._reason(short, judge, estimate)
             self._wake()
         raise BudgetSpent(f"{self._refused[judge]}; {self}")
 
@@ -226,10 +227,23 @@ class Budget:
                 return name
         return None
 
-    def _reason(self, name: str, judge: bool) -> str:
-        name = "usd" if name == "nanos" else name
+    def _reason(self, name: str, judge: bool, estimate: Amount) -> str:
+        shown = "usd" if name == "nanos" else name
         kept = "" if judge or not self.limits.judge else ", but for what is kept for the judge"
-        return f"the budget of {name}={getattr(self.limits, name):g} is used up{kept}"
+        budget = f"the budget of {shown}={getattr(self.limits, shown):g}"
+        if name in ("minutes", "calls") or self._room(name, judge) <= 0:
+            return f"{budget} is used up{kept}"
+        need = money(estimate.nanos / _NANO) if shown == "usd" else f"{estimate.tokens} tokens"
+        hint = "`max_tokens` of a model bounds what its calls may take"
+        return f"the next call may take {need}, more than {budget} has left{kept} ({hint})"
+
+    def _room(self, name: str, judge: bool) -> float:
+        """What is left of a limit for those who ask."""
+        room: float = self._ends[name] - getattr(self.spent, name)
+        if judge:
+            return room
+        others: float = self._ends_of_others[name] - getattr(self._spent[judge], name)
+        return min(room, others)
 
     def _wake(self) -> None:
         # All who wait look again; those who come later wait for the next call.

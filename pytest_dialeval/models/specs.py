@@ -170,7 +170,8 @@ def _of_text(role: Role, written: str) -> dict[str, Any]:
     model, *address = _ADDRESS.split(rest, maxsplit=1)
     if not model.strip():
         raise ModelProblem(f"{role}: {written!r} names no model; write {name}{separator}NAME")
-    _check_name(role, text)
+    if not address:
+        _check_name(role, text)
     values = {"endpoint": name, "model": model.strip()}
     return values | ({"base_url": _check_url(role, address[0], "base_url")} if address else {})
 

@@ -178,7 +178,8 @@ class Closing:
         if self.summary is not None:
             from pytest_dialeval.report.text import summary_lines
 
-            for line in summary_lines(self.summary):
+            width = reporter._tw.fullwidth if reporter.isatty else None  # a log has no edge
+            for line in summary_lines(self.summary, width):
                 reporter.write_line(line.text, **({line.colour: True} if line.colour else {}))
         self._write_soft(reporter)
         for text in self.recorded:

@@ -61,6 +61,7 @@ class Engine:
         self.homes: dict[str, str] = {}  # node id -> trial id, for xdist's controller
         self.asked: dict[str, list[str]] = {}  # trial id -> rubrics with an item of their own
         self.baselines = Baselines(config, settings)
+        self.told: dict[str, str] = {}  # a long reason -> the node id that told it in full
         self.running: Running | None = None
         self._wrong: str | None = None
         self.stored = self._stored_run()

@@ -34,7 +34,7 @@ def obtain(item: pytest.Item, cell: Cell, fixture: object) -> None:
     _forget(item, SCORE)
     graded = _graded_or_why(item, cell, fixture)
     if isinstance(graded, str):
-        unmeasured(item, graded)
+        unmeasured(item, cell, graded)
     item.stash[GRADED] = graded
     if (seconds := graded[0].conversation.seconds) is not None:
         # The first item that waits is charged with the wait: its own time says little.
@@ -42,7 +42,7 @@ def obtain(item: pytest.Item, cell: Cell, fixture: object) -> None:
     if cell.kind == "score":
         _obtain_score(item, cell, graded)
     elif graded[0].verdict.status == "unscored":
-        unmeasured(item, _why_unscored(graded[0]))
+        unmeasured(item, cell, _why_unscored(graded[0]), graded[0])
 
 
 def _graded_or_why(item: pytest.Item, cell: Cell, fixture: object) -> list[Graded] | str:
@@ -70,14 +70,31 @@ def _obtain_score(item: pytest.Item, cell: Cell, graded: list[Graded]) -> None:
     score = score_trial(suite.rubrics, verdicts, suite.scoring, graded[0].conversation.outcome)
     item.stash[SCORE] = score
     if not score.measured:
-        unmeasured(item, score.why)
+        unmeasured(item, cell, score.why, graded[0])
 
 
-def unmeasured(item: pytest.Item, why: str) -> NoReturn:
+def unmeasured(item: pytest.Item, cell: Cell, why: str, graded: Graded | None = None) -> NoReturn:
     """End the setup: the item is E, never F."""
     item.stash[KIND] = "unmeasured"
-    item.stash[TEXT] = visible(f"unmeasured: {why}")
+    item.stash[TEXT] = _unmeasured_text(item, cell, _once(item, cell, why), graded)
     pytest.fail(item.stash[TEXT], pytrace=False)
+
+
+def _unmeasured_text(item: pytest.Item, cell: Cell, why: str, graded: Graded | None) -> str:
+    """The reason, and where the conversation stands if there was one."""
+    lines = [f"unmeasured: {why}"]
+    if graded is not None and (graded.conversation.trace or graded.conversation.recording):
+        lines += where_lines(item, cell, graded)
+    return visible("\n".join(lines))
+
+
+def _once(item: pytest.Item, cell: Cell, why: str) -> str:
+    """The reason; a long one that an item before this one told in full, by its first line."""
+    first, more, _ = why.partition("\n")
+    if not more or cell.source.decide == "gates":  # whose reasons are not shown above
+        return why
+    teller = cell.source.engine.told.setdefault(why, item.nodeid)
+    return why if teller == item.nodeid else f"{first} (in full at {teller}, above)"
 
 
 def decide(item: pytest.Item, cell: Cell) -> None:
@@ -132,7 +149,9 @@ def _settle_outcome(
     if call.excinfo is not None and isinstance(call.excinfo.value, NotMeasured):
         item.stash[KIND] = "unmeasured"
         report.when, report.outcome = "setup", "failed"  # JUnit and the summary count an error
-        report.longrepr = item.stash[TEXT] = visible(f"unmeasured: {call.excinfo.value}")
+        graded = item.stash.get(GRADED, [None])[0]
+        text = _unmeasured_text(item, cell, str(call.excinfo.value), graded)
+        report.longrepr = item.stash[TEXT] = text
     _point_at_rubric(item, report)
     kind = item.stash.get(KIND, None)
     if cell.kind == "body" and report.when == "call" and report.failed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
@@ -24,6 +25,28 @@ def meaning(guess: str | None) -> str:
 def plural(count: int, noun: str, many: str = "") -> str:
     """`1 turn`, `2 turns`, `2 matches`."""
     return f"{count} {noun}" if count == 1 else f"{count} {many or noun + 's'}"
+
+
+def money(usd: float) -> str:
+    """`$4.99`, `$0.0001`: ten-thousandths at the finest, and never nothing for something."""
+    if 0 < abs(usd) < 0.00005:
+        return "less than $0.0001"
+    figure = f"{abs(usd):.4f}".rstrip("0").rstrip(".")
+    return f"{'-' if usd < 0 else ''}${figure}"
+
+
+def spending(name: str, limit: float, spent: float, left: float) -> str:
+    """`calls 8 of 10, 2 left`, `$0.01 of $5, $4.99 left`."""
+    if name == "usd":
+        return f"{money(spent)} of {money(limit)}, {money(left)} left"
+    return f"{name} {spent:.6g} of {limit:.6g}, {left:.6g} left"
+
+
+def told(reasons: Sequence[str]) -> str:
+    """`no JSON, twice; empty`: each reason once, in order, with how often."""
+    times = {1: "", 2: ", twice"}
+    counted = Counter(reasons)
+    return "; ".join(f"{each}{times.get(n, f', {n} times')}" for each, n in counted.items())
 
 
 def listed(things: Sequence[object], at_most: int) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tabulate import tabulate
 
 from pytest_dialeval.records.text import visible
-from pytest_dialeval.records.wording import plural
+from pytest_dialeval.records.wording import plural, spending
 from pytest_dialeval.report.leaderboard import leaderboard_lines
 from pytest_dialeval.runs.summary import (
     AgentFigures,
@@ -22,6 +22,8 @@ from pytest_dialeval.runs.summary import (
 )
 
 MAX_K = 5  # columns of Pass^k; all k are in summary.json
+LEAST_K = 2  # of them, however narrow the terminal is
+FEW = "too few cases"
 MAX_RUBRICS = 8  # failed rubrics named of an agent
 
 
@@ -33,26 +35,29 @@ class Line:
     colour: str = ""
 
 
-def summary_lines(summary: Summary) -> Iterator[Line]:
-    """The whole summary: counts, breaches, tables, what could not be said."""
-    for line in _lines(summary):
+def summary_lines(summary: Summary, width: int | None = None) -> Iterator[Line]:
+    """The whole summary: counts, breaches, tables, what could not be said.
+
+    Tables leave out columns that would not fit into `width` characters.
+    """
+    for line in _lines(summary, width):
         # Titles, labels and notes are the user's: none of them may steer a terminal.
         yield Line(visible(line.text).replace("\n", " "), line.colour)
 
 
-def _lines(summary: Summary) -> Iterator[Line]:
+def _lines(summary: Summary, width: int | None) -> Iterator[Line]:
     yield Line(counts_sentence(summary))
     yield from breach_lines(summary)
     yield from gate_lines(summary, "failed", "not decided")
     yield Line("")
-    yield from (Line(each) for each in pass_table(summary).split("\n"))
-    yield from (Line(each) for each in at_least_one_table(summary).splitlines())
+    yield from (Line(each) for each in pass_table(summary, width).split("\n"))
+    yield from (Line(each) for each in at_least_one_table(summary, width).splitlines())
     if summary.ratings is not None:
         yield from (Line(*each) for each in leaderboard_lines(summary.ratings))
     yield from failed_lines(summary)
     yield from usage_lines(summary)
     yield from gate_lines(summary, "passed")
-    yield from remark_lines(summary)
+    yield from remark_lines(summary, width)
     yield from setting_lines(summary)
 
 
@@ -94,34 +99,83 @@ def breach_lines(summary: Summary) -> Iterator[Line]:
         )
 
 
-def pass_table(summary: Summary) -> str:
-    """Task, agent, cases, trials, score, Pass^1..k with the interval of Pass^1."""
+def pass_table(summary: Summary, width: int | None = None) -> str:
+    """Task, agent, cases, trials, score, Pass^1..k with the interval of Pass^1 where there is one.
+
+    Below it, in one line, why there is none.
+    """
+    table = _pass_table(summary, _shown_ks(summary, width))
+    few = "no interval of Pass^1: too few cases"
+    return f"{table}\n{few}" if _without_interval(summary) and FEW in _intervals(summary) else table
+
+
+def _pass_table(summary: Summary, ks: Sequence[int]) -> str:
     rows = _agents(summary)
-    ks = _columns(max((len(agent.pass_hat_k) for _, agent in rows), default=0))
-    headers = ["task", "agent", "cases", "trials", "score"]
-    headers += [f"Pass^{k}" for k in ks] + ["95 % of Pass^1"]
+    headers = ["task", "agent", "cases", "trials", "score", *(f"Pass^{k}" for k in ks)]
     cells = [_row(name, agent, ks) for name, agent in rows]
-    return tabulate(cells, headers=headers, tablefmt="simple", disable_numparse=True)
+    if not _without_interval(summary):
+        headers.append("95 % of Pass^1")
+        for each, told in zip(cells, _intervals(summary), strict=True):
+            each.append(told)
+    return _table(headers, cells)
 
 
-def at_least_one_table(summary: Summary) -> str:
+def _intervals(summary: Summary) -> list[str]:
+    return [interval(agent.pass_hat_k.get("1")) for _, agent in _agents(summary)]
+
+
+def _without_interval(summary: Summary) -> bool:
+    return all(each in (FEW, "-") for each in _intervals(summary))
+
+
+def _table(headers: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
+    """Columns two spaces apart; tabulate's own headers would take four."""
+    lines = tabulate([headers, *cells], tablefmt="simple", disable_numparse=True).split("\n")
+    rule, head, *rows = lines[:-1]
+    return "\n".join((head, rule, *rows))
+
+
+def at_least_one_table(summary: Summary, width: int | None = None) -> str:
     """pass@1..k, where a case has more than one trial; never to be taken for Pass^k."""
     rows = [(name, agent) for name, agent in _agents(summary) if len(agent.pass_at_k) > 1]
     if not rows:
         return ""
-    ks = _columns(max(len(agent.pass_at_k) for _, agent in rows))
+    widest = max(len(agent.pass_at_k) for _, agent in rows)
+    return "\n" + _fitting(lambda most: _at_least_one(rows, _columns(widest, most)), width)
+
+
+def _at_least_one(rows: Sequence[tuple[str, AgentFigures]], ks: Sequence[int]) -> str:
     headers = ["at least one of k", "agent", *(f"pass@{k}" for k in ks)]
     cells = [
         [name, agent.name, *(_both_readings(agent.pass_at_k.get(str(k))) for k in ks)]
         for name, agent in rows
     ]
-    return "\n" + tabulate(cells, headers=headers, tablefmt="simple", disable_numparse=True)
+    return _table(headers, cells)
 
 
-def _columns(widest: int) -> list[int]:
-    """1..5, or 1..4 and the last: a table must fit a terminal."""
+def _shown_ks(summary: Summary, width: int | None) -> list[int]:
+    """The k that the table of Pass^k has columns for."""
+    widest = max((len(agent.pass_hat_k) for _, agent in _agents(summary)), default=0)
+    most = _most_columns(lambda most: _pass_table(summary, _columns(widest, most)), width)
+    return _columns(widest, most)
+
+
+def _fitting(table: Callable[[int], str], width: int | None) -> str:
+    return table(_most_columns(table, width))
+
+
+def _most_columns(table: Callable[[int], str], width: int | None) -> int:
+    """How many columns of k fit: at least the first and the last are shown."""
+    for most in range(MAX_K, LEAST_K, -1):
+        if width is None or max(map(len, table(most).split("\n"))) <= width:
+            return most
+    return LEAST_K
+
+
+def _columns(widest: int, most: int) -> list[int]:
+    """All, or the first and the last."""
     ks = list(range(1, widest + 1))
-    return ks if widest <= MAX_K else [*ks[: MAX_K - 1], widest]
+    return ks if widest <= most else [*ks[: most - 1], widest]
 
 
 def _row(name: str, agent: AgentFigures, ks: Sequence[int]) -> list[str]:
@@ -133,7 +187,6 @@ def _row(name: str, agent: AgentFigures, ks: Sequence[int]) -> list[str]:
         f"{agent.trials}{unmeasured}",
         number(agent.task_score_mean),
         *(_both_readings(agent.pass_hat_k.get(str(k))) for k in ks),
-        interval(agent.pass_hat_k.get("1")),
     ]
 
 
@@ -155,8 +208,7 @@ def usage_lines(summary: Summary) -> Iterator[Line]:
         yield Line(f"{each.role}{f' ({model})' if model else ''}: {_took(each)}")
     if summary.budget:
         standing = "; ".join(
-            f"{each.name} {each.spent:.6g} of {each.limit:.6g}, {each.left:.6g} left"
-            for each in summary.budget
+            spending(each.name, each.limit, each.spent, each.left) for each in summary.budget
         )
         spent = any(each.left <= 0 for each in summary.budget)
         yield Line(f"budget: {standing}", "yellow" if spent else "")
@@ -230,7 +282,7 @@ def interval(figure: PassKFigure | None) -> str:
     if figure is None or figure.value is None:
         return "-"
     if figure.low is None or figure.high is None:
-        return "too few cases"
+        return FEW
     return f"{figure.low:.3f} to {figure.high:.3f}"
 
 
@@ -251,9 +303,13 @@ def gate_sentence(gate: GateFigure) -> str:
     wanted = "at least" if gate.name in ("pass_hat_k", "mean_score") else "at most"
     if gate.name == "baseline":
         return _baseline_sentence(gate)
-    bound = 0.0 if gate.name == "distinct_models" else float(gate.bound)
+    bound = float(gate.bound)
     figure = "no figure" if gate.figure is None else _told_apart(gate.figure, bound)
     words = {"passed": "held", "failed": "MISSED", "not decided": "not decided"}[gate.status]
+    if gate.name == "distinct_models":  # a count of roles says less than their names
+        said = gate.why or "every role has a model of its own"
+        whose = f"{gate.task} / {gate.agent}"
+        return f"gate {gate.name} of {whose}: {words} ({said}), set by {gate.source}"
     why = f" ({gate.why})" if gate.why else ""
     return (
         f"gate {gate.name}{k} of {gate.task} / {gate.agent}: {words}{why}: "
@@ -282,14 +338,15 @@ def _told_apart(figure: float, bound: float) -> str:
     return repr(exact) if exact != bound and shown == _figure(bound) else shown
 
 
-def remark_lines(summary: Summary) -> Iterator[Line]:
+def remark_lines(summary: Summary, width: int | None = None) -> Iterator[Line]:
     """What the table cannot say."""
     if summary.outcomes.not_run:
         many = "trial" if summary.outcomes.not_run == 1 else "trials"
         text = f"{summary.outcomes.not_run} {many} did not run: these figures are not final"
         yield Line(text, "yellow")
+    ks = _shown_ks(summary, width)
     for name, agent in _agents(summary):
-        yield from _agent_remarks(f"{name} / {agent.name}", agent, summary)
+        yield from _agent_remarks(f"{name} / {agent.name}", agent, summary, ks)
     for name, task in zip(titles(summary), summary.tasks, strict=True):
         if task.selection != "all":
             yield Line(f"{name}: Pass^k over the selected rubrics of {task.source}", "yellow")
@@ -305,7 +362,9 @@ def remark_lines(summary: Summary) -> Iterator[Line]:
         yield Line(note)
 
 
-def _agent_remarks(name: str, agent: AgentFigures, summary: Summary) -> Iterator[Line]:
+def _agent_remarks(
+    name: str, agent: AgentFigures, summary: Summary, ks: Sequence[int]
+) -> Iterator[Line]:
     if not summary.outcomes.not_run:
         yield from (Line(f"{name}: {each}") for each in _short_cases(agent))
         if agent.unmeasured:
@@ -314,10 +373,11 @@ def _agent_remarks(name: str, agent: AgentFigures, summary: Summary) -> Iterator
             yield Line(
                 f"{name}: {agent.unmeasured} of {agent.trials} trials unmeasured{reading}", "yellow"
             )
-    last = len(agent.pass_hat_k)
-    if last > MAX_K:
-        hidden = f"Pass^{MAX_K}..{last - 1} are" if last - 1 > MAX_K else f"Pass^{MAX_K} is"
-        yield Line(f"{name}: {hidden} in summary.json")
+    hidden = [k for k in range(1, len(agent.pass_hat_k) + 1) if k not in ks]
+    if hidden:
+        several = len(hidden) > 1
+        span = f"Pass^{hidden[0]}..{hidden[-1]} are" if several else f"Pass^{hidden[0]} is"
+        yield Line(f"{name}: {span} in summary.json")
     if any(each.dimension == "safety" for each in agent.rubrics) and not agent.safety_exercised:
         yield Line(f"{name}: safety was not exercised", "yellow")
 
@@ -329,11 +389,14 @@ def simulator_lines(summary: Summary) -> Iterator[Line]:
         if agent.simulator is not None:
             played.setdefault(agent.simulator.model, []).append(agent.simulator)
     for model, figures in played.items():
-        yield Line(f"simulated user: {_fidelity(model, figures)}")
+        yield _fidelity(model, figures)
 
 
-def _fidelity(model: str | None, figures: Sequence[SimulatorFigures]) -> str:
-    """`120 lines by openai:gpt-4o, 3 asked again (repeated 2, empty 1), 1 from the template`."""
+def _fidelity(model: str | None, figures: Sequence[SimulatorFigures]) -> Line:
+    """`120 lines by openai:gpt-4o, 3 asked again (repeated 2, empty 1), 1 from the template`.
+
+    Where the script spoke more than the model, the conversations are not what they are taken for.
+    """
     lines, again, template = (
         sum(getattr(each, name) for each in figures)
         for name in ("lines", "asked_again", "template")
@@ -345,7 +408,12 @@ def _fidelity(model: str | None, figures: Sequence[SimulatorFigures]) -> str:
         parts.append(f"{again} asked again ({why})")
     if template:
         parts.append(f"{template} from the template")
-    return ", ".join(parts)
+    text, played = f"simulated user: {', '.join(parts)}", model or "the model"
+    if template and not lines:
+        return Line(f"{text}: {played} gave no line that could be sent", "yellow")
+    if template > lines:
+        return Line(f"{text}: {played} gave less than half of the lines", "yellow")
+    return Line(text)
 
 
 def _isolation_lines(summary: Summary) -> Iterator[Line]:
@@ -383,9 +451,17 @@ def setting_lines(summary: Summary) -> Iterator[Line]:
     """Where each value that is not the default came from."""
     if summary.settings:
         shown = (
-            f"{name} = {each.value} ({each.source})" for name, each in summary.settings.items()
+            f"{name} = {_plain(each.value)} ({each.source})"
+            for name, each in summary.settings.items()
         )
         yield Line(f"settings: {'; '.join(shown)}")
+
+
+def _plain(value: object) -> str:
+    """As it was written, not as Python shows it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _agents(summary: Summary) -> Sequence[tuple[str, AgentFigures]]:

@@ -75,7 +75,8 @@ class Transcripts:
         return read_file(path), path
 
     def _recorded(self, written: str) -> Transcript:
-        name, _, index = written.rpartition("#")
+        # A trace of a stored run is a file of its own, and is named without a place in it.
+        name, _, index = written.rpartition("#") if "#" in written else (written, "", "0")
         found = self._file(name).get((str(self._rootdir / name), int(index)))
         if found is None:
             raise TranscriptError(f"{name}: recording {index} is gone")

@@ -74,7 +74,7 @@ def test_the_reply_when_asked_again(judge: ScriptedJudge) -> None:
 def test_the_same_reply_again_stays_refused(judge: ScriptedJudge) -> None:
     verdict = decide(judge, "flow.stubborn", FREE)
     assert (verdict.status, verdict.fault) == ("unscored", "judge_error")
-    assert verdict.reason.count("there is no turn 9; turns are 1 to 2") == 2
+    assert verdict.reason.endswith(": there is no turn 9; turns are 1 to 2, twice")
 
 
 def test_cannot_tell_and_faults(judge: ScriptedJudge) -> None:

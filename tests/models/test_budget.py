@@ -78,7 +78,7 @@ def spend(budget: Budget, amount: Amount = ONE, role: Role = "agent") -> None:
 
 @pytest.mark.parametrize(
     "limits",
-    [BudgetLimits(calls=3), BudgetLimits(tokens=399), BudgetLimits(usd=0.03)],
+    [BudgetLimits(calls=3), BudgetLimits(tokens=300), BudgetLimits(usd=0.03)],
 )
 def test_used_up(limits: BudgetLimits) -> None:
     budget = Budget(limits)
@@ -90,15 +90,37 @@ def test_used_up(limits: BudgetLimits) -> None:
     assert budget.held == Amount()
 
 
+@pytest.mark.parametrize(
+    ("limits", "need"),
+    [(BudgetLimits(tokens=399), "100 tokens"), (BudgetLimits(usd=0.035), r"\$0\.01")],
+)
+def test_what_is_left_is_too_little(limits: BudgetLimits, need: str) -> None:
+    budget = Budget(limits)
+    for _ in range(3):
+        spend(budget)
+    words = f"the next call may take {need}, more than the budget of .* has left .`max_tokens`"
+    with pytest.raises(BudgetSpent, match=words):
+        reserve(budget)
+
+
+def test_what_is_left_for_others_than_the_judge_is_too_little() -> None:
+    budget = Budget(BudgetLimits(tokens=400, judge=0.5))
+    spend(budget)
+    spend(budget, Amount(1, 50))
+    with pytest.raises(BudgetSpent, match="has left, but for what is kept for the judge"):
+        reserve(budget)
+    spend(budget, ONE, "judge")
+
+
 def test_the_message_says_what_remains() -> None:
     budget = Budget(BudgetLimits(usd=5, calls=2), clock=Clock())
     spend(budget)
-    assert str(budget) == "budget: usd 0.01 of 5, 4.99 left; calls 1 of 2, 1 left"
+    assert str(budget) == "budget: $0.01 of $5, $4.99 left; calls 1 of 2, 1 left"
     spend(budget)
     with pytest.raises(BudgetSpent) as caught:
         reserve(budget)
     assert str(caught.value) == (
-        "the budget of calls=2 is used up; budget: usd 0.02 of 5, 4.98 left; calls 2 of 2, 0 left"
+        "the budget of calls=2 is used up; budget: $0.02 of $5, $4.98 left; calls 2 of 2, 0 left"
     )
     assert budget.refused("user") == "the budget of calls=2 is used up"
 
@@ -194,7 +216,7 @@ def test_who_waited_in_vain_is_told() -> None:
         await asyncio.sleep(0)
         budget.settle(first, ONE)
         for each in waiting:
-            with pytest.raises(BudgetSpent, match="is used up"):
+            with pytest.raises(BudgetSpent, match="may take 100 tokens, more than"):
                 await each
 
     asyncio.run(run())
@@ -259,7 +281,7 @@ def test_what_remains_of_several_workers() -> None:
     spent = Amount(2, 100, nanos(1.5)) + Amount(1, 0, 0)
     lines = [str(each) for each in standings(BudgetLimits(2, 10, None, 30), spent, 90)]
     assert lines == [
-        "usd 1.5 of 2, 0.5 left",
+        "$1.5 of $2, $0.5 left",
         "calls 3 of 10, 7 left",
         "minutes 1.5 of 30, 28.5 left",
     ]

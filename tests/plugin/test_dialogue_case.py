@@ -268,11 +268,13 @@ def test_an_agent_that_fails_fails_the_body_without_running_it(said: Shop) -> No
 
 def test_an_agent_that_cannot_be_had_leaves_the_body_unmeasured(said: Shop) -> None:
     stock(said, case='personas=["buyer"]')
+    said.suite(agents={"clerk": {"use": "python:bad.py:nobody"}})
+    said.write("bad.py", "")
 
-    result = said.run("test_shop.py", "--dialeval-agent=clerk=python:nowhere.py:bad")
+    result = said.run("test_shop.py")
 
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["unmeasured: *no file 'nowhere.py'* (harness_error)"])
+    result.stdout.fnmatch_lines(["unmeasured: *'bad.py' has no 'nobody' (harness_error)"])
 
 
 @pytest.mark.parametrize("order", ["parametrize_above", "parametrize_below"])

@@ -332,12 +332,75 @@ def test_one_line_tracebacks_are_one_line_and_junit_has_all(shop: Shop) -> None:
 
 
 def test_an_error_in_one_line(shop: Shop) -> None:
-    shop.write("own.py", "own = 1\n")
-    shop.suite(models={"judge": "python:none.py:x"}, rubrics=[judged("a")])
-    result = shop.run("--tb=line")
+    shop.suite(rubrics=[judged("a")])
 
-    told = [each for each in result.outlines if each.startswith("unmeasured: ")]
-    assert len(told) == 1
+    assert "  repeat: " in shop.run().stdout.str()
+    assert "  repeat: " not in shop.run("--tb=line").stdout.str()
+
+
+def test_what_is_unmeasured_names_its_trace_and_how_to_repeat_it(shop: Shop) -> None:
+    shop.suite(rubrics=[judged("a")])
+
+    result = shop.run()
+
+    result.stdout.fnmatch_lines(
+        [
+            "unmeasured: no judge is configured (judge_error)",
+            "",
+            "  transcript: .dialeval/runs/*.jsonl",
+            "  repeat: pytest shop.dialeval.yaml::buyer-1::a",
+        ],
+        consecutive=True,
+    )
+
+
+def test_what_was_never_held_has_no_trace_to_name(shop: Shop) -> None:
+    shop.write("own.py", "own = 1\n")
+    shop.suite(agents={"own": {"use": "python:own.py:nobody"}})
+
+    text = shop.run().stdout.str()
+
+    assert "has no 'nobody'" in text
+    assert "repeat:" not in text
+
+
+def test_an_unreadable_reply_of_the_judge_is_shown(shop: Shop) -> None:
+    play(shop, rubrics=[judged("greet")])
+    text = (shop.path / "client.py").read_text("utf-8")
+    said = '"I\\x1b[31m do not know\\n" * 30'
+    shop.write(
+        "client.py",
+        text.replace("json.dumps(reply),\n            usage", f"{said},\n            usage"),
+    )
+
+    result = shop.run()
+
+    result.stdout.fnmatch_lines(
+        ["unmeasured: no reply of the judge could stand: * (it replied 'I*know*...'), twice *"]
+    )
+    [line] = [each for each in result.outlines if each.startswith("unmeasured: no reply")]
+    assert len(line) < 260
+
+
+def test_a_long_reason_is_told_in_full_once(shop: Shop) -> None:
+    play(shop, rubrics=[rubric("one"), rubric("two"), rubric("three")])
+    shop.suite(
+        models={"user": JUDGE},
+        rubrics=[rubric("one"), rubric("two"), rubric("three")],
+    )
+    shop.run("--dialeval-record=new")
+    play(shop)
+    shop.suite(
+        models={"user": f"{JUDGE}-other"},
+        rubrics=[rubric("one"), rubric("two"), rubric("three")],
+    )
+
+    result = shop.run("--dialeval-record=none")
+
+    result.assert_outcomes(errors=3)
+    text = result.stdout.str()
+    assert text.count("what differs: ") == 1
+    assert text.count("(in full at shop.dialeval.yaml::buyer-1::one, above)") >= 2
 
 
 def test_in_ci_the_short_summary_says_the_reason_alone(

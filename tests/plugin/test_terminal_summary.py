@@ -45,7 +45,7 @@ def test_one_sentence_of_counts_then_the_table(shop: Shop) -> None:
     # The thief never asks for a lamp, so nobody greets him; and he is told that he is welcome.
     assert counts == "4 conversations; rubrics: 6 passed, 4 failed, 2 not applicable"
     assert breaches == "SAFETY: shop / clerk: 2 of 4 trials breached: haggle (2)"
-    assert heads.split() == "task agent cases trials score Pass^1 Pass^2 95 % of Pass^1".split()
+    assert heads.split() == "task agent cases trials score Pass^1 Pass^2".split()
     # (2 x 1 + 2 x 0) / 4: the buyer's greeting and manners are whole, a breach is worth nothing
     assert row.split()[:7] == ["shop", "clerk", "2", "4", "0.500", "0.500", "0.500"]
 
@@ -94,9 +94,10 @@ def test_both_readings_where_trials_are_unmeasured(shop: Shop) -> None:
 def test_few_cases_have_no_interval(shop: Shop) -> None:
     shop.suite(personas=[persona(f"p{number}") for number in range(9)])
 
-    [row, *_] = rows(ours(shop.run()))
+    lines = ours(shop.run())
 
-    assert row.endswith("too few cases")
+    assert "no interval of Pass^1: too few cases" in lines
+    assert not [each for each in lines if "95 %" in each]
 
 
 def test_ten_cases_have_one(shop: Shop) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_dialeval.records.wording import closest, did_you_mean, listed, plural
+from pytest_dialeval.records.wording import closest, did_you_mean, listed, money, plural, told
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,19 @@ def test_a_long_list_is_cut_and_the_rest_counted() -> None:
     assert listed([1, 2, 3], at_most=3) == "1, 2, 3"
     assert listed(["a", "b", "c"], at_most=2) == "a, b and 1 more"
     assert listed([], at_most=2) == ""
+
+
+@pytest.mark.parametrize(
+    ("usd", "said"),
+    [
+        *((5.0, "$5"), (0.5, "$0.5"), (7.725e-05, "$0.0001"), (0.0, "$0"), (-0.25, "-$0.25")),
+        (3e-05, "less than $0.0001"),
+    ],
+)
+def test_money(usd: float, said: str) -> None:
+    assert money(usd) == said
+
+
+def test_reasons_are_told_once() -> None:
+    assert told(["a"]) == "a"
+    assert told(["a", "b", "a", "c", "c", "c"]) == "a, twice; b; c, 3 times"

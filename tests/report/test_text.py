@@ -186,11 +186,38 @@ def test_the_table_by_hand() -> None:
         },
     )
     assert pass_table(summary(task(agent(), sure))).splitlines() == [
-        "task          agent     cases    trials    score    Pass^1    Pass^2    95 % of Pass^1",
-        "------------  --------  -------  --------  -------  --------  --------  ----------------",
-        "live_upgrade  improved  2        4         0.648    0.500     0.333     too few cases",
-        "live_upgrade  baseline  50       200       0.420    0.420     0.273     0.315 to 0.525",
+        "task          agent     cases  trials  score  Pass^1  Pass^2  95 % of Pass^1",
+        "------------  --------  -----  ------  -----  ------  ------  --------------",
+        "live_upgrade  improved  2      4       0.648  0.500   0.333   too few cases",
+        "live_upgrade  baseline  50     200     0.420  0.420   0.273   0.315 to 0.525",
     ]
+
+
+def test_without_any_interval_its_column_is_one_line() -> None:
+    assert pass_table(summary()).splitlines() == [
+        "task          agent     cases  trials  score  Pass^1  Pass^2",
+        "------------  --------  -----  ------  -----  ------  ------",
+        "live_upgrade  improved  2      4       0.648  0.500   0.333",
+        "no interval of Pass^1: too few cases",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("width", "columns"),
+    [(None, [1, 2, 3, 4, 6]), (90, [1, 2, 3, 4, 6]), (80, [1, 2, 3, 6]), (20, [1, 6])],
+)
+def test_a_table_fits_the_terminal(width: int | None, columns: list[int]) -> None:
+    curve = {str(k): point(k / 100) for k in range(1, 7)}
+    found = summary(task(agent(pass_hat_k=curve, pass_at_k=curve)))
+
+    head = pass_table(found, width).splitlines()[0]
+
+    assert head.split()[5:] == [f"Pass^{k}" for k in columns]
+    assert width in (None, 20) or len(head) <= width
+    lines = [each.text for each in summary_lines(found, width)]
+    hidden = [each for each in range(1, 7) if each not in columns]
+    span = f"{hidden[0]}..{hidden[-1]} are" if len(hidden) > 1 else f"{hidden[0]} is"
+    assert f"live_upgrade / improved: Pass^{span} in summary.json" in lines
 
 
 def test_at_least_one_of_k_by_hand() -> None:
@@ -198,10 +225,10 @@ def test_at_least_one_of_k_by_hand() -> None:
     single = agent("single", pass_at_k={"1": point(0.5)})  # says what Pass^1 says
     assert at_least_one_table(summary(task(agent(), part, single))).splitlines() == [
         "",
-        "at least one of k    agent     pass@1         pass@2",
-        "-------------------  --------  -------------  --------",
-        "live_upgrade         improved  0.500          0.667",
-        "live_upgrade         part      0.500 / 0.250  1.000",
+        "at least one of k  agent     pass@1         pass@2",
+        "-----------------  --------  -------------  ------",
+        "live_upgrade       improved  0.500          0.667",
+        "live_upgrade       part      0.500 / 0.250  1.000",
     ]
     assert at_least_one_table(summary(task(single))) == ""
 
@@ -218,7 +245,6 @@ def test_both_readings_where_something_is_unmeasured() -> None:
     )
     assert cells(summary(task(part))) == [
         "live_upgrade", "improved", "2", "4 (1 unmeasured)", "0.648", "0.667 / 0.500", "- / 0.000",
-        "too few cases",
     ]  # fmt: skip
 
 
@@ -231,15 +257,16 @@ def test_nothing_measured_and_nothing_planned() -> None:
             value=None, value_pessimistic=None, low=None, high=None, cases=0, of_cases=2
         )},
     )  # fmt: skip
-    assert cells(summary(task(empty)))[3:] == ["2 (2 unmeasured)", "-", "- / 0.000", "-", "-"]
+    assert cells(summary(task(empty)))[3:] == ["2 (2 unmeasured)", "-", "- / 0.000", "-"]
     none = summary(task(agent(pass_hat_k={}, cases=0, trials=0)))
-    assert cells(none) == ["live_upgrade", "improved", "0", "0", "0.648", "-"]
+    assert cells(none) == ["live_upgrade", "improved", "0", "0", "0.648"]
+    assert "too few" not in pass_table(none)
     assert len(pass_table(none.model_copy(update={"tasks": []})).splitlines()) == 2
 
 
 def test_an_agent_with_fewer_trials_has_dashes() -> None:
     short = agent("short", pass_hat_k={"1": point(1.0)})
-    assert cells(summary(task(agent(), short)), 1)[-3:] == ["1.000", "-", "too few cases"]
+    assert cells(summary(task(agent(), short)), 1)[-2:] == ["1.000", "-"]
 
 
 @pytest.mark.parametrize(
@@ -256,9 +283,7 @@ def test_five_columns_of_k_at_most(widest: int, columns: list[int], left_out: li
     shown = [f"{k / 100:.3f}" for k in columns]
 
     header = pass_table(summary(many)).splitlines()[0].split()
-    assert [each for each in header if each.startswith("Pass^")][:-1] == [
-        f"Pass^{k}" for k in columns
-    ]
+    assert [each for each in header if each.startswith("Pass^")] == [f"Pass^{k}" for k in columns]
     assert cells(summary(many))[5:10] == shown
     _, header, _, row = at_least_one_table(summary(many)).splitlines()
     assert header.split()[-5:] == [f"pass@{k}" for k in columns]
@@ -369,8 +394,20 @@ def test_intervals(figure: PassKFigure | None, text: str) -> None:
         ),
         (
             gate(name="distinct_models", k=None, figure=1, bound=True, why="agent and judge are x"),
-            "gate distinct_models of airline / good: MISSED (agent and judge are x): 1, "
-            "wanted at most 0, n=200, set by s.dialeval.yaml",
+            "gate distinct_models of airline / good: MISSED (agent and judge are x), "
+            "set by s.dialeval.yaml",
+        ),
+        (
+            gate(
+                name="distinct_models",
+                k=None,
+                figure=0,
+                bound=True,
+                why="no model was used",
+                status="passed",
+            ),
+            "gate distinct_models of airline / good: held (no model was used), "
+            "set by s.dialeval.yaml",
         ),
     ],
 )
@@ -492,6 +529,17 @@ def test_settings_name_their_source() -> None:
     assert list(setting_lines(summary())) == []
 
 
+def test_settings_are_shown_as_they_are_written() -> None:
+    settings = {
+        "agent": SettingFigure(value=["a=python:x.py:y", "b"], source="--dialeval-agent"),
+        "no-judge": SettingFigure(value=True, source="--dialeval-no-judge"),
+    }
+    assert [each.text for each in setting_lines(summary(settings=settings))] == [
+        "settings: agent = a=python:x.py:y, b (--dialeval-agent); no-judge = true "
+        "(--dialeval-no-judge)"
+    ]
+
+
 # ---- the whole
 
 
@@ -516,6 +564,7 @@ def test_the_order_of_the_whole() -> None:
         "task",
         "----",
         "live_upgrade",
+        "no interval",
         "",
         "at least one of k",
         "----",
@@ -558,6 +607,22 @@ def test_how_faithfully_a_model_played_the_user() -> None:
         "simulated user: 120 lines by openai:gpt-4o, 3 asked again (repeated 2, empty 1), "
         "1 from the template"
     ]
+
+
+@pytest.mark.parametrize(
+    ("counts", "colour", "said"),
+    [
+        ({"lines": 0, "template": 4}, "yellow", "openai:gpt-4o gave no line that could be sent"),
+        ({"lines": 3, "template": 4}, "yellow", "openai:gpt-4o gave less than half of the lines"),
+        ({"lines": 4, "template": 4}, "", "4 from the template"),
+    ],
+)
+def test_a_model_that_hardly_plays_stands_out(
+    counts: dict[str, int], colour: str, said: str
+) -> None:
+    [line] = simulator_lines(summary(task(agent("a", simulator=simulator(**counts)))))
+    assert line.colour == colour
+    assert line.text.endswith(said)
 
 
 def test_models_that_play_the_user_are_told_apart() -> None:
