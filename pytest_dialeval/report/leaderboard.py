@@ -113,7 +113,7 @@ def _basis(figures: RatingFigures) -> str:
 
 
 def _pair_lines(figures: RatingFigures) -> Iterator[tuple[str, str]]:
-    for words, separated in (("not separated", False), ("too few cases to separate", None)):
+    for words, separated in (("not separated", False), ("too few cases for an interval", None)):
         found = [
             _names(each) for each in figures.pairs if each.separated is separated and each.matches
         ]

@@ -54,7 +54,7 @@ def test_the_best_mean_score_stands_first(two: Shop) -> None:
             "clerk *1030.5*separated: never loses *2-0-0",
             "mute *969.5*separated: never wins *0-0-2",
             "2 matches (mute - clerk 2); K 32, from 1000, scale 400",
-            "too few cases to separate: mute - clerk",
+            "too few cases for an interval: mute - clerk",
         ]
     )
     assert [each["agent"] for each in two.summary["ratings"]["leaderboard"]] == ["clerk", "mute"]
@@ -95,7 +95,7 @@ def test_from_ten_cases_on_there_are_intervals(two: Shop) -> None:
     [found, _] = two.summary["ratings"]["ratings"]
     assert (found["clustered_by"], found["clusters"]) == ("case", 12)
     assert found["pairs"][0]["separated"] is True
-    assert "too few cases to separate" not in result.stdout.str()
+    assert "too few cases for an interval" not in result.stdout.str()
 
 
 def test_intervals_that_overlap_are_not_separated(two: Shop) -> None:
