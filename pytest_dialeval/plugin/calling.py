@@ -9,6 +9,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_dialeval.conversation.fault import place_of
 from pytest_dialeval.conversation.importing import imported
 from pytest_dialeval.errors import DialevalError, RunError
 from pytest_dialeval.models.budget import Budget, BudgetLimits, divide, parse_budget
@@ -85,7 +86,9 @@ class Calls:
         place = Path(source.suite.path).parent if own else None
         if place not in self._doors:
             folders = [*([place] if place else []), self._engine.rootdir]
-            self._doors[place] = Door(load_object=lambda name: imported(name, folders))
+            self._doors[place] = Door(
+                load_object=lambda name: imported(name, folders), place_of=place_of
+            )
         return self._doors[place]
 
     def standing(self) -> tuple[dict[str, int], int, float | None]:
