@@ -16,6 +16,7 @@ from pytest_dialeval.models.retry import may_pass, retry_after_of
 from pytest_dialeval.models.transport import Failed, Transport
 from pytest_dialeval.records.model import ChatAnswer, ChatCall, ModelSpec
 
+PlaceOf = Callable[[BaseException], str]  # the user's own line, as ` (file.py:12)`
 _CONNECTION = frozenset({"APIConnectionError", "APITimeoutError"})
 
 
@@ -26,15 +27,29 @@ class ObjectChat:
     name: str
     value: Any
     own: bool
+    place_of: PlaceOf = lambda error: ""
 
     @classmethod
-    def load(cls, spec: ModelSpec, load: Callable[[str], object] | None) -> ObjectChat:
+    def load(
+        cls,
+        spec: ModelSpec,
+        load: Callable[[str], object] | None,
+        place_of: PlaceOf = lambda error: "",
+    ) -> ObjectChat:
         """The object, made by its function where it is one; ProviderFault where it can't be."""
         if load is None:
             raise ProviderFault(f"{spec.endpoint!r} cannot be loaded here", transient=False)
         value: Any = load(spec.endpoint.removeprefix(PYTHON))
+        if inspect.isclass(value):
+            text = "is a class; name an object that is made of it, or a function that makes one"
+            raise ProviderFault(f"{spec.endpoint!r} {text}", transient=False)
         own = inspect.isfunction(value)
-        found = cls(spec.endpoint, value() if own else value, own)
+        if own:
+            try:
+                value = value()
+            except Exception as error:
+                raise _raised(spec.endpoint, error, place_of) from error
+        found = cls(spec.endpoint, value, own, place_of)
         if not (found.is_chat or found.is_client):
             text = "is no AsyncOpenAI, nor an object with `async def chat(call, *, deadline)`"
             raise ProviderFault(f"{spec.endpoint!r} {text}, but {value!r:.60}", transient=False)
@@ -58,12 +73,17 @@ class ObjectChat:
         except DialevalError:
             raise
         except Exception as error:
-            text = f"{self.name}: {type(error).__name__}: {wire.shortened(str(error))}"
-            raise ProviderFault(text, transient=False) from error
+            raise _raised(self.name, error, self.place_of) from error
         if not isinstance(answer, ChatAnswer):
             text = f"{self.name} must give a ChatAnswer, not {type(answer).__name__}"
             raise ProviderFault(text, transient=False)
         return answer
+
+
+def _raised(name: str, error: Exception, place_of: PlaceOf) -> ProviderFault:
+    """What the user's own code raised, and where."""
+    text = f"{type(error).__name__}: {wire.shortened(str(error))}".removesuffix(": ")
+    return ProviderFault(f"{name}: {text}{place_of(error)}", transient=False)
 
 
 def transport_of(found: ObjectChat, spec: ModelSpec) -> Transport:
@@ -102,7 +122,7 @@ class ClientTransport:
         except (wire.Unreadable, DialevalError):
             raise
         except Exception as error:
-            raise _failure(error) from error
+            raise _failure(error, self._found.place_of) from error
 
     async def close(self) -> None:
         """Close a client that a function made for us; another one is the user's."""
@@ -127,14 +147,15 @@ def _plain(value: Any) -> object:
     return dump(warnings=False) if callable(dump) else value
 
 
-def _failure(error: Exception) -> Failed:
+def _failure(error: Exception, place_of: PlaceOf) -> Failed:
     """An exception of the openai package, told by its attributes so that it need not be there."""
     status = getattr(error, "status_code", None)
     text = wire.shortened(str(error)) or type(error).__name__
     if not isinstance(status, int):
         names = {each.__name__ for each in type(error).__mro__}
         lost = bool(names & _CONNECTION) or isinstance(error, OSError)
-        return Failed(f"{type(error).__name__}: {text}", transient=lost)
+        place = "" if lost else place_of(error)
+        return Failed(f"{type(error).__name__}: {text}{place}", transient=lost)
     _, code, words = wire.error_of(getattr(error, "body", None) or text)
     headers = getattr(getattr(error, "response", None), "headers", {})
     return Failed(

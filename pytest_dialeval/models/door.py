@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pytest_dialeval.errors import HarnessFault, ProviderFault
-from pytest_dialeval.models.client import ObjectChat, transport_of
+from pytest_dialeval.models.client import ObjectChat, PlaceOf, transport_of
 from pytest_dialeval.models.endpoints import PYTHON, Address, Features, address_of, features_of
 from pytest_dialeval.models.limits import AdaptiveLimiter, Clock
 from pytest_dialeval.models.presence import Presence
@@ -64,19 +64,24 @@ class Shared:
 
 
 class Door:
-    """Answers calls; made and used in one event loop. `load_object` finds `python:` clients."""
+    """Answers calls; made and used in one event loop.
+
+    `load_object` finds `python:` clients, `place_of` the line of theirs that raised.
+    """
 
     def __init__(
         self,
         *,
         environment: Mapping[str, str] | None = None,
         load_object: LoadObject | None = None,
+        place_of: PlaceOf = lambda error: "",
         patience: Patience | None = None,
         clock: Clock | None = None,
         watch: Watch | None = None,
     ) -> None:
         self._environment = os.environ if environment is None else environment
         self._load_object = load_object
+        self._place_of = place_of
         self._patience = patience or Patience()
         self._clock = clock
         self._watch = watch or LoopWatch()
@@ -252,7 +257,7 @@ class Door:
 
     def _object(self, spec: ModelSpec) -> ObjectChat:
         if spec not in self._objects:
-            self._objects[spec] = ObjectChat.load(spec, self._load_object)
+            self._objects[spec] = ObjectChat.load(spec, self._load_object, self._place_of)
         return self._objects[spec]
 
     def _line(self, spec: ModelSpec) -> Line:

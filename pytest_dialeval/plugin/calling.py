@@ -11,6 +11,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from pytest_dialeval.conversation.fault import place_of
 from pytest_dialeval.conversation.importing import imported
 from pytest_dialeval.errors import DialevalError, RunError
 from pytest_dialeval.models.budget import Budget, BudgetLimits, divide, parse_budget
@@ -136,7 +137,9 @@ class Calls:
         if place not in self._doors:
             folders = [*([place] if place else []), self._engine.rootdir]
             self._doors[place] = Door(
-                load_object=lambda name: imported(name, folders), watch=self._clock
+                load_object=lambda name: imported(name, folders),
+                watch=self._clock,
+                place_of=place_of,
             )
         return self._doors[place]
 

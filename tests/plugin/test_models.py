@@ -441,3 +441,32 @@ def test_a_replay_needs_no_client(shop: Shop) -> None:
     assert shop.run("--dialeval-record=new").ret == 0
     (shop.path / "client.py").unlink()
     assert shop.run().ret == 0
+
+
+def test_what_a_client_raises_names_its_line(shop: Shop) -> None:
+    play(shop, models={"judge": "python:own.py:judge"})
+    shop.write(
+        "own.py",
+        "class Judge:\n    async def chat(self, call, *, deadline):\n        return {}['x']\n\n"
+        "judge = Judge()\n",
+    )
+    shop.run().stdout.fnmatch_lines(
+        ["unmeasured: python:own.py:judge: KeyError: 'x' (*/own.py:3) (provider_error)"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("Judge", "'python:own.py:Judge' is a class; name an object that is made of it, or *"),
+        ("make", "python:own.py:make: OSError: no key (*/own.py:6)"),
+    ],
+)
+def test_a_client_that_cannot_be_made_says_why(shop: Shop, name: str, said: str) -> None:
+    play(shop, models={"judge": f"python:own.py:{name}"})
+    shop.write(
+        "own.py",
+        "class Judge:\n    async def chat(self, call, *, deadline):\n        ...\n\n"
+        "def make():\n    raise OSError('no key')\n",
+    )
+    shop.run().stdout.fnmatch_lines([f"unmeasured: {said} (provider_error)"])
