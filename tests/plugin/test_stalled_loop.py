@@ -12,12 +12,15 @@ import pytest
 from .conftest import Shop, persona, rubric
 
 PATIENT = """
-import asyncio
+import asyncio, sys
 
 async def answer(message):
+    sys.patient_speaks = True
     await asyncio.sleep(0.1)
     return "Hello!"
 """
+# Else the loop may be blocked before the patient one's trial is so much as submitted.
+MEETS = "while not hasattr(sys, 'patient_speaks'): await asyncio.sleep(0)"
 # Two deadlines of a turn and this are what a blocked loop is given.
 IMPATIENT = """
 import pytest_dialeval.pool
@@ -31,7 +34,7 @@ FOREVER = ["import time; time.sleep(10**6)", "while True: pass"]
 def two_agents(shop: Shop, guilty: str, **sections: Any) -> None:
     """A suite in which an agent of this body and a patient one talk at the same time."""
     shop.write("patient.py", PATIENT)
-    shop.write("guilty.py", f"import asyncio, time\n\nasync def answer(message):\n    {guilty}\n")
+    shop.write("guilty.py", f"import asyncio, sys, time\n\nasync def answer(message):\n    {guilty}\n")
     given: dict[str, Any] = {
         "agents": {
             "guilty": {"use": "python:guilty.py:answer"},
@@ -89,7 +92,7 @@ def test_an_agent_that_blocks_within_its_deadline_is_in_time(shop: Shop) -> None
 @pytest.mark.parametrize("body", FOREVER)
 def test_a_loop_that_never_comes_back_ends_the_run(shop: Shop, body: str) -> None:
     shop.write("conftest.py", IMPATIENT)
-    two_agents(shop, body)
+    two_agents(shop, f"{MEETS}\n    {body}")
     shop.write("test_other.py", "def test_other(): pass")
     status, out = run(shop, "--dialeval-turn-timeout=0.4", "shop.dialeval.yaml", "test_other.py")
     assert status == 1, out
