@@ -236,7 +236,8 @@ class Budget:
         room: float = self._ends[name] - getattr(self.spent, name)
         if judge:
             return room
-        return min(room, self._ends_of_others[name] - getattr(self._spent[judge], name))
+        others: float = self._ends_of_others[name] - getattr(self._spent[judge], name)
+        return min(room, others)
 
     def _wake(self) -> None:
         # All who wait look again; those who come later wait for the next call.
