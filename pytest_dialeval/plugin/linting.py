@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from warnings import catch_warnings, simplefilter
 
 import pytest
 
+from pytest_dialeval.plugin import MISSPELT, SUFFIX
 from pytest_dialeval.plugin.choice import FIXTURE
 from pytest_dialeval.plugin.engine import ENGINE
 
@@ -61,9 +63,16 @@ def agent_errors(source: LoadedSource) -> list[str]:
 
 def lint_paths(paths: Sequence[Path]) -> int:
     """Print errors, then notes; 0 without errors, 1 with some, 2 where pytest itself refuses."""
-    found = Lint()
-    with redirect_stdout(io.StringIO()):  # the terminal's plugin must stay: addopts may need it
-        status = pytest.main([*COLLECTING, *map(str, paths)], plugins=[found])
+    found, status = Lint(), pytest.ExitCode.OK
+    found.errors += [
+        f"{each}: suites end in {SUFFIX}; rename the file" for each in paths if _astray(each)
+    ]
+    if kept := [str(each) for each in paths if not _astray(each)]:
+        # The terminal's plugin must stay: addopts may need it. What other plugins warn of when
+        # they are loaded is no remark on a suite.
+        with redirect_stdout(io.StringIO()), catch_warnings():
+            simplefilter("ignore")
+            status = pytest.ExitCode(pytest.main([*COLLECTING, *kept], plugins=[found]))
     # A decorated function brings what its suite says once more.
     if isinstance(sys.stdout, io.TextIOWrapper):  # an ASCII terminal shows 退款 as it can
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -74,6 +83,11 @@ def lint_paths(paths: Sequence[Path]) -> int:
     if not found.errors:
         sys.stdout.write(f"{_verdict(found)}\n")
     return 1 if found.errors or not found.suites else 0
+
+
+def _astray(path: Path) -> bool:
+    """A file that pytest would not even look into."""
+    return path.is_file() and path.suffix != ".py" and not path.name.endswith((SUFFIX, MISSPELT))
 
 
 def _verdict(found: Lint) -> str:

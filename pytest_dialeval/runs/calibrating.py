@@ -89,25 +89,32 @@ def calibrate_runs(
     labels: Sequence[Label], runs: Sequence[LabelledRun], current: Current
 ) -> Iterator[SuiteCalibration]:
     """One entry a suite; RunError names a label whose trial no run has."""
-    by_source: dict[str, list[Label]] = defaultdict(list)
-    opened = {each.run: each for each in runs}
-    unique: dict[tuple[str, About, str], Label] = {}
-    for label in labels:
-        source, trial = opened[label.about.run].found(label.about.trial)
-        known = label.of_trial(trial)  # one person may have written id and name
-        unique[source, known.about, known.labeller] = known
-    for (source, _, _), label in unique.items():
-        by_source[source].append(label)
-    for source, given in by_source.items():
+    for source, given in _by_source(labels, runs).items():
         today = current.get(source, {})
-        verdicts = {about: verdict for about, _, verdict in _decided(runs, source)}
-        found = calibrate(given, verdicts, today)
+        stored = {about: verdict for about, _, verdict in _decided(runs, source)}
+        found = calibrate(given, stored, today)
         rates = {
             each.rubric: corrected_pass_rate(each, _cases(runs, source, each.rubric))
             for each in found
             if each.part == "acceptance"
         }
         yield SuiteCalibration(source, found, rates)
+
+
+def _by_source(
+    labels: Sequence[Label], runs: Sequence[LabelledRun]
+) -> Mapping[str, Sequence[Label]]:
+    """The labels of each suite, by ids of trials; who labels one by id and by name labels once."""
+    opened = {each.run: each for each in runs}
+    unique: dict[tuple[str, About, str], Label] = {}
+    for each in labels:
+        source, trial = opened[each.about.run].found(each.about.trial)
+        label = each.of_trial(trial)
+        unique[source, label.about, label.labeller] = label
+    found: dict[str, list[Label]] = defaultdict(list)
+    for (source, _, _), label in unique.items():
+        found[source].append(label)
+    return found
 
 
 def _decided(

@@ -117,7 +117,8 @@ def _speechless(state: State, modelled: bool) -> str:
     if modelled:
         return f"{text}, or tell the model what it wants there (`goal`)"
     more = "" if state.goal else " and a goal"
-    return f"{text}, or a model for the role user (`models: {{user: ...}}`){more}"
+    how = "`models: {user: ...}` or --dialeval-model user=openai:NAME"
+    return f"{text}, or a model for the role user ({how}){more}"
 
 
 def _transition_remarks(state: State, script: Script, max_rounds: int | None) -> Iterator[Remark]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import jsonschema
@@ -35,6 +36,32 @@ def test_a_sound_suite_with_its_notes(shop: Shop) -> None:
         "shop.dialeval.yaml:6: note: safety is never exercised: no rubric has dimension: safety",
         "1 suite without errors, 1 note",
     ]
+
+
+def test_a_file_of_another_name_is_told_how_to_be_called(shop: Shop) -> None:
+    shop.suite()
+    (shop.path / "other.yaml").write_text("dialeval: 1\n", "utf-8")
+
+    alone, both = run("lint", "other.yaml"), run("lint", "other.yaml", "shop.dialeval.yaml")
+
+    said = "other.yaml: suites end in .dialeval.yaml; rename the file"
+    assert (alone.exit_code, alone.output.splitlines()) == (1, [said])
+    assert both.exit_code == 1
+    assert both.output.splitlines()[0] == said
+    assert "safety is never exercised" in both.output
+
+
+def test_what_other_plugins_warn_of_is_no_remark(shop: Shop) -> None:
+    shop.suite()
+    shop.write(
+        "conftest.py",
+        "import warnings\n\n"
+        "def pytest_configure(config):\n    warnings.warn('loud', stacklevel=1)\n",
+    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert run("lint", "shop.dialeval.yaml").exit_code == 0
+    assert not [each for each in caught if "loud" in str(each.message)]
 
 
 def test_errors_with_their_lines_and_nothing_else(shop: Shop) -> None:

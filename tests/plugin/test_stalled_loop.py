@@ -34,7 +34,8 @@ FOREVER = ["import time; time.sleep(10**6)", "while True: pass"]
 def two_agents(shop: Shop, guilty: str, **sections: Any) -> None:
     """A suite in which an agent of this body and a patient one talk at the same time."""
     shop.write("patient.py", PATIENT)
-    shop.write("guilty.py", f"import asyncio, sys, time\n\nasync def answer(message):\n    {guilty}\n")
+    begin = "import asyncio, sys, time\n\nasync def answer(message):"
+    shop.write("guilty.py", f"{begin}\n    {guilty}\n")
     given: dict[str, Any] = {
         "agents": {
             "guilty": {"use": "python:guilty.py:answer"},

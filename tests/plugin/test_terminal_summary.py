@@ -199,3 +199,22 @@ def test_our_section_comes_after_the_failures_and_before_the_short_summary(shop:
     shop.run("-rf").stdout.fnmatch_lines(
         ["*= FAILURES =*", "*- dialogues -*", "run: *", "*= short test summary info =*", "*failed*"]
     )
+
+
+@pytest.mark.parametrize(("width", "shown"), [("60", 3), ("200", 5)])
+def test_the_table_is_as_wide_as_the_terminal(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, width: str, shown: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    shop.write(
+        "conftest.py",
+        "import pytest\n\n@pytest.hookimpl(tryfirst=True)\ndef pytest_sessionfinish(session):\n"
+        "    reporter = session.config.pluginmanager.get_plugin('terminalreporter')\n"
+        "    type(reporter).isatty = property(lambda self: True)\n",
+    )
+    shop.suite(trials=5)
+
+    result = shop.pytester.runpytest_subprocess("-p", "dialeval")
+
+    [head] = [each for each in result.outlines if each.startswith("task ")]
+    assert head.count("Pass^") == shown

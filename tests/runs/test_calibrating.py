@@ -10,7 +10,7 @@ import pytest
 
 from pytest_dialeval.errors import RunError
 from pytest_dialeval.grading.binding import Binding
-from pytest_dialeval.grading.labels import About, Label, Part
+from pytest_dialeval.grading.labels import About, Label, Part, part_of
 from pytest_dialeval.records.plan import PlannedTrial
 from pytest_dialeval.records.run import Source
 from pytest_dialeval.records.verdict import Verdict
@@ -180,3 +180,37 @@ def test_a_label_of_no_run_and_of_no_trial(tmp_path: Path) -> None:
 
 def test_without_labels_there_is_nothing(tmp_path: Path) -> None:
     assert calibrated(tmp_path, []) == []
+
+
+def named(trial: str, met: bool, **more: object) -> Label:
+    return Label(About("one", trial, "tone"), met, "ann", "acceptance", **more)
+
+
+def test_who_labels_a_trial_by_id_and_by_name_labels_it_once(tmp_path: Path) -> None:
+    [trial] = trials(1)
+    made(tmp_path, "one", [source([rubric("tone")], [trial])], (trial.id, verdict("passed")))
+    for name in (trial.name, f"{trial.agent}-{trial.name}"):
+        [found] = calibrated(tmp_path, [label(trial, True), named(name, False)])
+        assert found.rubrics[0].table == Table(0, 1, 0, 0)  # the later one counts
+
+
+def test_a_name_falls_to_the_same_part_as_the_id(tmp_path: Path) -> None:
+    many = trials(12)
+    decided = [(each.id, verdict("passed")) for each in many]
+    made(tmp_path, "one", [source([rubric("tone")], many)], *decided)
+    for each in many:
+        [found] = calibrated(tmp_path, [named(each.name, True, by_lot=True)])
+        assert found.rubrics[0].part == part_of("one", each.id)
+
+
+def test_a_name_that_two_suites_have_is_asked_back(tmp_path: Path) -> None:
+    [trial] = trials(1)
+    other = replace(trial, id="u.a.p-1")
+    sources = [
+        source([rubric("tone")], [trial]),
+        replace(source([rubric("tone")], [other]), name="u"),
+    ]
+    made(tmp_path, "one", sources, (trial.id, verdict("passed")))
+    words = rf"run one has 2 trials '{trial.name}'; write one of {trial.id}, u\.a\.p-1"
+    with pytest.raises(RunError, match=words):
+        calibrated(tmp_path, [named(trial.name, True)])
