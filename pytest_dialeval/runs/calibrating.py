@@ -91,8 +91,8 @@ def calibrate_runs(
     """One entry a suite; RunError names a label whose trial no run has."""
     for source, given in _by_source(labels, runs).items():
         today = current.get(source, {})
-        stored = {about: verdict for about, _, verdict in _decided(runs, source)}
-        found = calibrate(given, stored, today)
+        verdicts = {about: verdict for about, _, verdict in _decided(runs, source)}
+        found = calibrate(given, verdicts, today)
         rates = {
             each.rubric: corrected_pass_rate(each, _cases(runs, source, each.rubric))
             for each in found
