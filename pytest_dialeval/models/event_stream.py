@@ -17,7 +17,10 @@ class EventStream:
         """The next bytes."""
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
-            self._line(line.removesuffix(b"\r"))
+            if line.endswith(b"\r"):
+                line = line[:-1]
+            if line or self._data:  # an empty line between events says nothing more
+                self._line(line)
 
     def close(self) -> None:
         """The stream has ended: an event without its empty line is one all the same."""

@@ -44,7 +44,8 @@ def request_fields(call: ChatCall, features: Features) -> dict[str, Any]:
         fields["tools"] = call.tools
     if call.schema is not None and features.schema:
         fields["response_format"] = _response_format(call.schema, features)
-    if features.stream:
+    # The time to the first token is the agent's alone to have; a stream costs twice the CPU.
+    if features.stream and spec.role == "agent":
         fields["stream"] = True
         if features.stream_usage:
             fields["stream_options"] = {"include_usage": True}
