@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from pytest_dialeval.errors import BudgetProblem
 from pytest_dialeval.models.choices import instead
@@ -100,10 +101,16 @@ def _listed_price(spec: ModelSpec) -> Price | None:
     return Price(input=fresh * scale, output=(both - fresh) * scale, cached=cached * scale)
 
 
+def _is_here(base_url: str | None) -> bool:
+    """Whether it is a server of this machine: no list has its price."""
+    host = urlsplit(base_url).hostname if base_url else None
+    return host in ("localhost", "127.0.0.1", "::1")
+
+
 def _listed_cost(spec: ModelSpec, usage: Usage) -> float | None:
     provider = _PROVIDERS.get(spec.endpoint)
     unknown = usage.input_tokens is None or usage.output_tokens is None
-    if unknown or (spec.base_url is None and provider is None):
+    if unknown or (spec.base_url is None and provider is None) or _is_here(spec.base_url):
         return None
     import genai_prices  # takes 0.1 s: only where a price is asked for
 

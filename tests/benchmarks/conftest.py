@@ -33,6 +33,7 @@ def measure(command: Sequence[str], cwd: Path, **environment: str) -> Measured:
     env = {**os.environ, "PYTHONHASHSEED": "0", **environment}
     for name in [each for each in env if each.startswith(("PYTEST_", "DIALEVAL_", "COV_"))]:
         del env[name]
+    env.pop("PYTHONDONTWRITEBYTECODE", None)  # users do not compile the plugin for every run
     began = time.perf_counter()
     with out.open("wb") as file:
         child = subprocess.Popen(command, cwd=cwd, stdout=file, stderr=file, env=env)
