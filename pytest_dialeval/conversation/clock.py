@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from types import TracebackType
 from typing import Any
 
 from pytest_dialeval.conversation.pause import Pause
@@ -75,25 +76,39 @@ class LoopClock:
                 return
             left = patient(end - self.now)
 
-    @asynccontextmanager
-    async def timeout(self, seconds: float) -> AsyncIterator[None]:
+    def timeout(self, seconds: float) -> AbstractAsyncContextManager[None]:
         """asyncio.timeout by this clock."""
-        loop, end = asyncio.get_running_loop(), self.now + seconds
-        timer: asyncio.TimerHandle
+        return _Timeout(self, seconds)
 
-        def look() -> None:
-            nonlocal timer
-            if left := patient(end - self.now):
-                timer = loop.call_later(left, look)
-            else:
-                scope.reschedule(loop.time())
 
-        async with asyncio.timeout(None) as scope:
-            timer = loop.call_later(seconds, look)
-            try:
-                yield
-            finally:
-                timer.cancel()
+class _Timeout:
+    """A class and no generator: several stand round every call of a model."""
+
+    def __init__(self, clock: LoopClock, seconds: float) -> None:
+        self._clock = clock
+        self._seconds = seconds
+        self._scope = asyncio.timeout(None)
+
+    async def __aenter__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._end = self._clock.now + self._seconds
+        await self._scope.__aenter__()
+        self._timer = self._loop.call_later(self._seconds, self._look)
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._timer.cancel()
+        await self._scope.__aexit__(kind, error, traceback)
+
+    def _look(self) -> None:
+        if left := patient(self._end - self._clock.now):
+            self._timer = self._loop.call_later(left, self._look)
+        else:
+            self._scope.reschedule(self._loop.time())
 
 
 def patient(left: float) -> float:

@@ -96,7 +96,7 @@ class Scribe:
         self._write(lambda trace: trace.turn(turn))
         self.turns.append(turn)
         # A copy: an agent that changes what it is handed must not change what is graded.
-        self.heard.append(deepcopy(heard))
+        self.heard.append(_copied(heard))
 
     def _write(self, event: Callable[[TraceWriter], None]) -> None:
         if self._trace is None:
@@ -105,6 +105,11 @@ class Scribe:
             event(self._trace)
         except (OSError, RunError) as error:
             raise HarnessFault(f"the trace cannot be written: {error}") from None
+
+
+def _copied(turn: Turn) -> Turn:
+    """Deep only where there is something that can be changed: most turns are words alone."""
+    return deepcopy(turn) if turn.tool_calls or turn.artifacts else replace(turn)
 
 
 def _end(
