@@ -69,8 +69,8 @@ def lint_paths(paths: Sequence[Path]) -> int:
     ]
     if kept := [str(each) for each in paths if not _astray(each)]:
         # The terminal's plugin must stay: addopts may need it. What other plugins warn of when
-        # they are loaded is no remark on a suite.
-        with redirect_stdout(io.StringIO()), catch_warnings():
+        # they are loaded is no remark on a suite; kept, for pytest 8 shows them whatever is asked.
+        with redirect_stdout(io.StringIO()), catch_warnings(record=True):
             simplefilter("ignore")
             status = pytest.ExitCode(pytest.main([*COLLECTING, *kept], plugins=[found]))
     # A decorated function brings what its suite says once more.
