@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, TypeVar, cast, get_args
+from typing import Any, cast
 
 from pytest_dialeval.records.model import ChatAnswer, ChatCall, Role
 
-Key = TypeVar("Key")
 _Place = tuple[Role, str, int]  # role, case, trial
 
 
@@ -54,7 +53,6 @@ class Tally:
 
 
 _FIELDS = fields(Tally)
-_ROLES: tuple[Role, ...] = get_args(Role)
 
 
 class UsageSink:
@@ -105,16 +103,10 @@ class UsageSink:
 
     def per_role(self) -> dict[Role, Tally]:
         """In the order in which the roles first called."""
-        return _grouped((role, each) for (role, _, _), each in self._tallies.items())
-
-    def per_trial(self) -> dict[tuple[str, int], Tally]:
-        """By case and trial."""
-        return _grouped(((case, trial), each) for (_, case, trial), each in self._tallies.items())
-
-    def trial(self, case: str, trial: int) -> dict[Role, Tally]:
-        """Of one trial, by role."""
-        places = ((role, (role, case, trial)) for role in _ROLES)
-        return {role: self._tallies[at] for role, at in places if at in self._tallies}
+        sums: dict[Role, Tally] = {}
+        for (role, _, _), each in self._tallies.items():
+            sums[role] = sums.get(role, Tally()) + each
+        return sums
 
     def encode(self) -> list[dict[str, object]]:
         """All of it as JSON-able data, for the controller of several workers."""
@@ -132,13 +124,6 @@ class UsageSink:
     def _add(self, call: ChatCall, tally: Tally) -> None:
         place = (call.spec.role, call.case, call.trial)
         self._tallies[place] = self._tallies.get(place, Tally()) + tally
-
-
-def _grouped(tallies: Iterable[tuple[Key, Tally]]) -> dict[Key, Tally]:
-    sums: dict[Key, Tally] = {}
-    for key, tally in tallies:
-        sums[key] = sums.get(key, Tally()) + tally
-    return sums
 
 
 def _encode(tally: Tally) -> dict[str, object]:

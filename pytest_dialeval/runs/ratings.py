@@ -97,6 +97,7 @@ class _Rating:
         return [each for each in self.matches if each.winner is not None]
 
     def figures(self) -> RatingFigures:
+        """All that summary.json says of these matches."""
         undecided = [each.why for each in self.matches if each.winner is None]
         twice = [each for each in self.decided if each.consistent is not None]
         inconsistent = sum(not each.consistent for each in twice)

@@ -102,6 +102,7 @@ class _Fit:
         confidence: float,
         min_clusters: int,
     ) -> Mapping[str, Strength]:
+        """By name, on Elo's scale; without an interval below `min_clusters` clusters."""
         points_each = scale / math.log(10)
         natural, inverse = self._fitted()
         values = start + points_each * natural
