@@ -26,6 +26,7 @@ class Brief:
     conversation: str = ""  # opaque and never seen before
     seed: str = ""  # for the agent's own draws; equal for all agents that meet this user
     turn_timeout: float = TURN_TIMEOUT  # seconds
+    workspace: str | None = None  # the folder to work in, absolute; its own copy
 
 
 @dataclass(frozen=True, slots=True)

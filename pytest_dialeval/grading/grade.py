@@ -147,6 +147,8 @@ def _view(dialogue: Dialogue) -> View:
         variables=task.variables,
         prompt=task.prompt,
         recorded=transcript.recorded,
+        work=transcript.work,
+        checks=transcript.checks,
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from pytest_dialeval.records.transcript import Turn
+from pytest_dialeval.records.work import Check, RoundWork
 
 By = Literal["agent", "user", "any"]
 Turns = Literal["first", "last", "all", "after_trigger", "next"]
@@ -22,6 +23,8 @@ class View:
     variables: Mapping[str, object] = field(default_factory=dict)
     prompt: str = ""
     recorded: Mapping[str, object] = field(default_factory=dict)
+    work: tuple[RoundWork, ...] = ()
+    checks: tuple[Check, ...] = ()
 
     def searched(
         self, by: By = "agent", turns: Turns = "all", *, said: bool = False

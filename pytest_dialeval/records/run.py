@@ -78,6 +78,8 @@ class Conversation:
     isolated: bool = True  # False: the agent runs in this process
     attempt: int = 1  # above 1: held again by another plugin's rerun; figures leave it out
     fidelity: Mapping[str, int] = field(default_factory=dict)  # as in the transcript
+    # round -> the verifier's reward after it, 0..1; None: it could not be told
+    checks: Mapping[str, float | None] = field(default_factory=dict)
     said: str = ""  # digest of the user's lines: whether two agents heard the same
 
 

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from pytest_dialeval.records.follow_up import Rounds
+from pytest_dialeval.records.work import Verifier, Workspace
+
 Opening = Literal["agent", "user"]
 END = "end"  # the target of a transition that leaves without another word
 USER_TURN = "user_turn"  # the one condition of a transition that is no matcher
@@ -50,6 +53,9 @@ class Task:
     variables: Mapping[str, object] = field(default_factory=dict)
     prompt: str = ""  # variables are filled in
     flow: Flow = Flow()
+    rounds: Rounds | None = None  # follow-ups to a request, instead of scripts of personas
+    workspace: Workspace | None = None
+    verifier: Verifier | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+from pytest_dialeval.records.work import Check, RoundWork
+
 Speaker = Literal["agent", "user"]
 Part = Literal["text", "tool_calls", "tool_results", "artifacts"]
 Outcome = Literal[
@@ -112,6 +114,8 @@ class Transcript:
     recorded: Mapping[str, object] = field(default_factory=dict)  # values stored with it
     # How lines of a simulated user with a model came about, in counts; empty where none ran.
     fidelity: Mapping[str, int] = field(default_factory=dict)
+    work: tuple[RoundWork, ...] = ()  # of an agent that works in a folder, round by round
+    checks: tuple[Check, ...] = ()  # the last of a round counts
 
     def turn(self, number: int) -> Turn | None:
         """The turn with that id, or None."""
