@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import sys
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 SUFFIX = ".dialeval.yaml"
 MISSPELT = ".dialeval.yml"
 SETTINGS: pytest.StashKey[Settings] = pytest.StashKey()
+COLLECTING: pytest.StashKey[bool] = pytest.StashKey()
 MARKER = (
     "dialeval(dimension=, severity=, method=, persona=, agent=), dialeval(tag=): a dialogue rubric"
 )
@@ -48,6 +50,19 @@ def distributes(config: pytest.Config) -> bool:
         and not config.getoption("collectonly", False)
         and not hasattr(config, "workerinput")
     )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, Any, Any]:
+    """A large suite may pause the garbage collector until all items are there."""
+    enabled = gc.isenabled()
+    session.config.stash[COLLECTING] = enabled
+    try:
+        return (yield)
+    finally:
+        session.config.stash[COLLECTING] = False
+        if enabled:
+            gc.enable()
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:

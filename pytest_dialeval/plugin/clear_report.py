@@ -11,6 +11,8 @@ Change = Callable[[str], str]
 def clear_report(report: Any, change: Change) -> None:
     """Change all that a report says: its failure and its sections."""
     longrepr = report.longrepr
+    if longrepr is None and not report.sections:
+        return
     if isinstance(longrepr, str):
         report.longrepr = change(longrepr)
     elif isinstance(longrepr, tuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from pytest_dialeval.plugin.reported import Reported, Soft
 
 if TYPE_CHECKING:
     from pytest_dialeval.plugin.options import Settings
-    from pytest_dialeval.records.run import Source
+    from pytest_dialeval.records.run import Source, TrialFacts
     from pytest_dialeval.runs.directory import RunDirectory
     from pytest_dialeval.runs.summary import Summary
 
@@ -68,14 +68,15 @@ class Closing:
             session.exitstatus = self._interrupted
         self._note_stop(session, directory)
         self._keep_recorded(directory, sources)
+        from pytest_dialeval.runs.record import read_facts
+
         try:
             match_by_score(directory, sources)
-            summary = self._summarise(directory, sources, notes)
+            facts = read_facts(directory)
+            summary = self._summarise(directory, sources, facts, notes)
             stopped = session.shouldfail or session.shouldstop or session.exitstatus not in (0, 1)
             stopped = stopped or self.incomplete or self.config.getoption("setuponly", False)
-            differing = self.reported.differing(
-                directory, sources, complete=not stopped, ran=self.ran
-            )
+            differing = self.reported.differing(facts, sources, complete=not stopped, ran=self.ran)
         except DialevalError as error:
             self.trouble.append(str(error))
             session.exitstatus = self._not_known(session)
@@ -149,7 +150,11 @@ class Closing:
         return status
 
     def _summarise(
-        self, directory: RunDirectory, sources: Sequence[Source], notes: Sequence[str]
+        self,
+        directory: RunDirectory,
+        sources: Sequence[Source],
+        facts: Mapping[str, TrialFacts],
+        notes: Sequence[str],
     ) -> Summary:
         from pytest_dialeval.plugin.bounds import bounds
         from pytest_dialeval.runs.record import summarise
@@ -158,6 +163,7 @@ class Closing:
         return summarise(
             directory,
             sources,
+            facts,
             label=self.settings.get("label").value,
             exit_status=0,
             settings={

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 from pytest_dialeval.errors import DialevalError
-from pytest_dialeval.plugin import outcomes
+from pytest_dialeval.plugin import COLLECTING, outcomes
 
 if TYPE_CHECKING:
     from pytest_dialeval.plugin.engine import Engine
@@ -63,6 +64,8 @@ class SuiteFile(pytest.Module):
             source = self.engine.load(self)
         except DialevalError as error:
             raise self.CollectError(str(error)) from None
+        if self.config.stash.get(COLLECTING, False):
+            gc.disable()  # items only grow in number: walking them again and again finds nothing
         for trial in source.trials:
             yield TrialNode.make(self, source, trial)
 
@@ -104,7 +107,10 @@ class RubricItem(pytest.Function):
 
     @classmethod
     def make(cls, parent: TrialNode, name: str, call: Any, cell: Cell) -> RubricItem:
-        item = cls.from_parent(parent, name=name, callobj=call)
+        known = cell.source.fixtures.get(call)
+        item = cls.from_parent(parent, name=name, callobj=call, fixtureinfo=known)
+        if known is None:  # equal for all items of the file, as for a function's parameters
+            cell.source.fixtures[call] = item._fixtureinfo
         item.cell = item.stash[CELL] = cell
         for mark in marks(cell):
             item.add_marker(mark)

@@ -127,6 +127,8 @@ def _soften(item: pytest.Item, text: str, reason: str) -> None:
 def mark_report(item: pytest.Item, cell: Cell, call: pytest.CallInfo[None], report: Any) -> None:
     """Put a plain-JSON record on the report; it crosses to an xdist controller."""
     _settle_outcome(item, cell, call, report)
+    if report.when == "teardown":
+        _forget(item, GRADED)  # all that is still wanted of it stands in the ledger
     if cell.source.engine.running is not None:
         clear_report(report, cell.source.engine.running.redaction.text)
     # As we leave it: an outer hook that changes it afterwards is found out.
@@ -141,7 +143,7 @@ def _settle_outcome(
         "rubric": cell.name,
         "attempt": getattr(item, "execution_count", 1),
         # The test's own word: a hook can claim an expected failure on any report.
-        "xfail": cell.kind == "body" or item.get_closest_marker("xfail") is not None,
+        "xfail": cell.kind == "body" or (_decides(report) and _has_mark(item)),
         "reruns": hasattr(item, "execution_count"),  # pytest-rerunfailures counts them
     }
     if report.when == "teardown":  # a fixture's affair
@@ -170,6 +172,15 @@ def _settle_outcome(
             path, line, _ = item.reportinfo()
             report.outcome = "skipped"
             report.longrepr = (str(path), (line or 0) + 1, item.stash[TEXT])
+
+
+def _decides(report: Any) -> bool:
+    """Whether it may tell of an expected failure; marks are looked up in every parent."""
+    return report.when == "call" or not report.passed
+
+
+def _has_mark(item: pytest.Item) -> bool:
+    return item.get_closest_marker("xfail") is not None
 
 
 def _point_at_rubric(item: pytest.Item, report: Any) -> None:

@@ -7,14 +7,12 @@ from the ledger, and a report that says otherwise is named.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from pytest_dialeval.records.rubric import Rubric
     from pytest_dialeval.records.run import Source, TrialFacts
     from pytest_dialeval.records.verdict import Verdict
-    from pytest_dialeval.runs.directory import RunDirectory
 
 
 class Soft(NamedTuple):
@@ -36,10 +34,9 @@ class Differing(NamedTuple):
 NOTHING = "nothing"  # a report came without our record, or none came
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
-    nodeid: str
-    said: str  # passed, failed, skipped, unmeasured, soft-failed
+# A node id, and: passed, failed, skipped, unmeasured, soft-failed. A plain tuple of texts, which
+# the garbage collector does not walk: there is one an item.
+_Said = tuple[str, str]
 
 
 class Reported:
@@ -63,6 +60,8 @@ class Reported:
         kind, key = record.get("kind"), (record["trial"], record["rubric"])
         self.seen = True
         rewritten = report.outcome != record.get("outcome")
+        if report.when != "call" and report.passed and not rewritten:
+            return
         if report.outcome == "rerun" and record.get("reruns"):
             self.reruns += 1
             self._set_aside.add(key)
@@ -101,10 +100,10 @@ class Reported:
     def _say(self, record: dict[str, str], report: Any, said: str) -> None:
         key = (record["trial"], record["rubric"])
         before = self._said.get(key)
-        if before is not None and before.said == "failed":
+        if before is not None and before[1] == "failed":
             return  # a body with parameters of its own: the worst of its items counts
         if record.get("attempt", 1) == 1:
-            self._said[record["trial"], record["rubric"]] = _Said(report.nodeid, said)
+            self._said[key] = (report.nodeid, said)
 
     @property
     def asked(self) -> bool:
@@ -114,7 +113,7 @@ class Reported:
     @property
     def failed(self) -> bool:
         """Whether a dialogue item failed by its report."""
-        return any(each.said == "failed" for each in self._said.values())
+        return any(said == "failed" for _, said in self._said.values())
 
     def notes(self) -> Iterator[str]:
         """What the reader of the figures should know."""
@@ -133,15 +132,17 @@ class Reported:
             yield f"{self.skipped} {noun} skipped by a mark or a fixture; figures count {as_are}"
 
     def differing(
-        self, directory: RunDirectory, sources: Sequence[Source], *, complete: bool, ran: bool
+        self,
+        facts: Mapping[str, TrialFacts],
+        sources: Sequence[Source],
+        *,
+        complete: bool,
+        ran: bool,
     ) -> list[Differing]:
         """Reports that the ledger contradicts, and items that brought none.
 
         `complete`: every selected item was to report; `ran`: the run loop came to its end.
         """
-        from pytest_dialeval.runs.record import read_facts
-
-        facts = read_facts(directory)
         found = list(self._never_came(sources, facts)) if complete and ran else []
         for source in sources:
             rubrics = {each.id: each for each in source.rubrics}
@@ -153,7 +154,7 @@ class Reported:
                         continue
                     said = self._said.get(key)
                     if said is None and complete and verdict.rubric in source.asked.get(trial, ()):
-                        said = _Said(f"{trial}, {verdict.rubric}", NOTHING)
+                        said = (f"{trial}, {verdict.rubric}", NOTHING)
                     if said is not None:
                         found += _compared(said, verdict, rubrics[verdict.rubric], source)
         return found
@@ -183,7 +184,8 @@ class Reported:
 
 def _compared(said: _Said, verdict: Verdict, rubric: Rubric, source: Source) -> list[Differing]:
     hard = source.fails(rubric)
-    if said.said == NOTHING and verdict.status != "failed":
+    nodeid, word = said
+    if word == NOTHING and verdict.status != "failed":
         return []
     allowed = {
         "passed": {"passed", "unmeasured"},  # a fixture may say that nothing is known
@@ -193,10 +195,10 @@ def _compared(said: _Said, verdict: Verdict, rubric: Rubric, source: Source) -> 
     }[verdict.status]
     if rubric.spec.method == "body" and verdict.status == "unscored":
         allowed = {"unmeasured", "failed"}  # a broken test fails, and measures nothing
-    if said.said in allowed:
+    if word in allowed:
         return []
     text = (
-        f"{said.nodeid}: reported as {said.said}, but the ledger says {verdict.status}; "
+        f"{nodeid}: reported as {word}, but the ledger says {verdict.status}; "
         "something rewrote the report, the figures keep to the ledger"
     )
     return [Differing(text, failed=verdict.status == "failed" and hard)]

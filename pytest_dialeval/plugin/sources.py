@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_dialeval.conversation.resolve import secret_variables
 from pytest_dialeval.errors import SuiteError, TranscriptError
@@ -62,6 +62,7 @@ class LoadedSource:
     anchor: str = ""  # names the fixture that brings the agent
     recordings: dict[str, Recording] = field(default_factory=dict)
     bodies: dict[str, dict[str, Verdict]] = field(default_factory=dict)  # trial -> item -> verdict
+    fixtures: dict[Any, Any] = field(default_factory=dict)  # item's function -> what it needs
 
     @property
     def recorded(self) -> bool:

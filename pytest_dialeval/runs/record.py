@@ -14,6 +14,7 @@ from pytest_dialeval.errors import RunError
 from pytest_dialeval.models.budget import parse_budget
 from pytest_dialeval.records.run import Source, TrialFacts
 from pytest_dialeval.records.wording import plural
+from pytest_dialeval.runs import ledger
 from pytest_dialeval.runs.command_line import redacted, without_secrets
 from pytest_dialeval.runs.directory import RunDirectory, worker_order
 from pytest_dialeval.runs.figures import (
@@ -24,7 +25,6 @@ from pytest_dialeval.runs.figures import (
     task_figures,
 )
 from pytest_dialeval.runs.gates import Bounds, decide_gates
-from pytest_dialeval.runs.ledger import facts
 from pytest_dialeval.runs.matches import read_matches
 from pytest_dialeval.runs.summary import (
     GateFigure,
@@ -103,11 +103,11 @@ def read_facts(directory: RunDirectory) -> dict[str, TrialFacts]:
     """What the ledgers of the run say of each trial; files of other names are not believed."""
     alone = directory.path / "ledger.main.jsonl"
     if alone.exists():
-        return facts([alone])
+        return ledger.facts([alone])
     found = [each for each in directory.path.glob("ledger.gw*.jsonl") if _WORKER.match(each.name)]
     if not found:
         raise RunError(f"{directory.path}: the ledger is gone; nothing can be said of this run")
-    return facts(sorted(found, key=worker_order))
+    return ledger.facts(sorted(found, key=worker_order))
 
 
 def unfinished(directory: RunDirectory, sources: Sequence[Source]) -> list[str]:
@@ -124,6 +124,7 @@ def unfinished(directory: RunDirectory, sources: Sequence[Source]) -> list[str]:
 def summarise(
     directory: RunDirectory,
     sources: Sequence[Source],
+    facts: Mapping[str, TrialFacts],
     *,
     label: str | None,
     exit_status: int,
@@ -133,9 +134,9 @@ def summarise(
     against: Callable[[Source], HeldAgainst | None] = lambda _: None,
     budget: str | None = None,
 ) -> Summary:
-    """The figures of a run, from its plan and its ledgers alone."""
-    known, spent = read_facts(directory), read_usage(directory)
-    scored = [(each, score_source(each, known)) for each in sources]
+    """The figures of a run, from its plan and its ledgers, read as `facts`, alone."""
+    spent = read_usage(directory)
+    scored = [(each, score_source(each, facts)) for each in sources]
     trials = [trial for _, found in scored for trial in found]
     tasks = [task_figures(source, found) for source, found in scored]
     return Summary(

@@ -197,3 +197,26 @@ def test_public_names_are_resolved_when_they_are_used(shop: Shop) -> None:
     )
 
     assert python(code, shop) == "False"  # a module of agents needs no pytest
+
+
+@pytest.mark.parametrize("broken", [False, True])
+@pytest.mark.parametrize("wanted", [True, False])
+def test_the_garbage_collector_is_left_as_it_was(shop: Shop, broken: bool, wanted: bool) -> None:
+    shop.write(
+        "conftest.py",
+        "import gc\n"
+        f"gc.enable() if {wanted} else gc.disable()\n"
+        "def pytest_itemcollected(item):\n"
+        "    print('while collecting', gc.isenabled())\n"
+        "def pytest_unconfigure():\n"
+        "    print('at the end', gc.isenabled())\n",
+    )
+    shop.suite()
+    if broken:
+        shop.write("bad.dialeval.yaml", "dialeval: 2\n")
+
+    code = "import pytest; pytest.main(['-s', '-q', '-p', 'pytest_dialeval.plugin'])"
+    said = python(code, shop)
+
+    assert "while collecting False" in said  # a large suite's items would be walked again and again
+    assert f"at the end {wanted}" in said

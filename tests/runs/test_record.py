@@ -248,6 +248,7 @@ def test_a_summary_of_two_tasks(directory: RunDirectory) -> None:
     found = summarise(
         directory,
         two_tasks(directory),
+        read_facts(directory),
         label="nightly",
         exit_status=1,
         settings={
@@ -279,7 +280,9 @@ def test_a_summary_can_be_made_again_from_disk(directory: RunDirectory) -> None:
     directory.write("plan", plan_document(made))
     again = read_plan(directory.path / "plan.json").sources
     first, second = (
-        summarise(directory, each, label=None, exit_status=0, settings={}).tasks
+        summarise(
+            directory, each, read_facts(directory), label=None, exit_status=0, settings={}
+        ).tasks
         for each in (made, again)
     )
     assert first == second
@@ -290,7 +293,7 @@ def test_a_changed_ledger_gives_no_summary(directory: RunDirectory) -> None:
     path = directory.path / "ledger.main.jsonl"
     path.write_bytes(path.read_bytes().replace(b'"failed"', b'"passed"'))
     with pytest.raises(RunError, match=r"ledger\.main\.jsonl:4: the ledger was changed"):
-        summarise(directory, made, label=None, exit_status=0, settings={})
+        summarise(directory, made, read_facts(directory), label=None, exit_status=0, settings={})
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from pytest_dialeval.records.suite import PassHatK
 from pytest_dialeval.records.transcript import OUTCOMES
 from pytest_dialeval.runs.directory import RunDirectory
 from pytest_dialeval.runs.gates import Bound, Bounds
-from pytest_dialeval.runs.record import summarise
+from pytest_dialeval.runs.record import read_facts, summarise
 from pytest_dialeval.runs.summary import Outcomes, SettingFigure, Summary, summary_schema
 from tests.runs.samples import planned, rubric, source, two_personas, written
 
@@ -43,6 +43,7 @@ def summary(tmp_path: Path) -> Summary:
     return summarise(
         directory,
         [made, source([rubric("r")], [planned(task="u")], task="u")],
+        read_facts(directory),
         label="nightly",
         exit_status=10,
         settings={
