@@ -190,6 +190,7 @@ def votes() -> None:
     """What people say of the answers of two agents: taken into a run, and rated."""
 
 
+_NAMED = 20  # votes that cannot count, one by one
 _RUN = click.option("--run", help="The run's id, or its folder (default: the last run).")
 
 
@@ -205,8 +206,10 @@ def import_votes(file: Path, run: str | None, runs: Path) -> None:
     with _clear_errors():
         directory = _opened(run, runs)
         found = stored.import_votes(file, directory, evaluation_of(directory, Path.cwd()))
-    for each in found.left_out:
+    for each in found.left_out[:_NAMED]:
         click.echo(visible(each), err=True)
+    if len(found.left_out) > _NAMED:
+        click.echo(f"... and {plural(len(found.left_out) - _NAMED, 'line')} more", err=True)
     still = f", {found.open} not cast yet" if found.open else ""
     click.echo(f"{plural(found.taken, 'vote')} taken into run {directory.run_id}{still}")
     sys.exit(1 if found.left_out else 0)

@@ -20,6 +20,7 @@ from pytest_dialeval.models.cassette_lines import (
     trial_of,
 )
 from pytest_dialeval.traces.disk import disk_fault, read_file
+from pytest_dialeval.traces.file_text import without_bom
 from pytest_dialeval.traces.json_bytes import from_json, to_json
 
 SUFFIX = ".cassette.jsonl"
@@ -101,7 +102,7 @@ def _apply(cassette: Cassette, tape: _Changes) -> None:
 
 def _read(path: Path, *, whole: bool) -> _Changes:
     """All lines of a file; a part may end in half a line, where its worker was killed."""
-    rows = read_file(path).split(b"\n")
+    rows = without_bom(read_file(path), path).split(b"\n")
     last = rows.pop()
     if whole and last:
         raise TranscriptError(

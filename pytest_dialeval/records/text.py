@@ -15,7 +15,10 @@ _TERMINAL = re.compile(
 )
 _UNCLEAN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 # They turn the rest of a line round, so that it reads as something else than what was said.
-_BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+# They take no room: a word with one in it looks like the word, and tags hide whole sentences.
+_UNSEEN = "\u00ad\u180e\u200b\u2060-\u2064\ufeff\U000e0000-\U000e007f"
+_SHOWN_AS_CODE = re.compile(f"[{_BIDI}{_UNSEEN}]")
 
 
 def clean(text: str) -> str:
@@ -30,11 +33,16 @@ def clean(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    r"""Cleaned text for a terminal: what changes the direction of reading stands as `\u202e`.
+    r"""Cleaned text for a terminal: what turns reading round or is unseen stands as `\u202e`.
 
     Only there: traces keep it, so that quotes are found. Joiners and marks of letters stay.
     """
-    return _BIDI.sub(lambda found: f"\\u{ord(found[0]):04x}", clean(text))
+    return _SHOWN_AS_CODE.sub(_code, clean(text))
+
+
+def _code(found: re.Match[str]) -> str:
+    number = ord(found[0])
+    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
 
 
 def clean_value(value: object) -> object:

@@ -17,7 +17,7 @@ from pytest_dialeval.models import cassette_file
 from pytest_dialeval.models import tape as tape_file
 from pytest_dialeval.models.cassette import Cassette, Entry, key, request_of
 from pytest_dialeval.models.cassette_file import cassette_path, merge, read_cassette
-from pytest_dialeval.models.cassette_lines import decode_answer, encode_answer, lines_of
+from pytest_dialeval.models.cassette_lines import SCHEMA, decode_answer, encode_answer, lines_of
 from pytest_dialeval.models.tape import Tape
 from pytest_dialeval.records.model import ChatAnswer, ChatCall, ModelToolCall
 from pytest_dialeval.records.transcript import Usage
@@ -417,3 +417,9 @@ def test_any_damage_is_refused_by_line_or_does_none(
         else:
             assert all(each.key == name for name, each in found.entries.items())
             list(lines_of(found))
+
+
+def test_an_editors_mark_at_the_beginning_is_read_over(tmp_path: Path) -> None:
+    path = tmp_path / "shop.cassette.jsonl"
+    path.write_bytes(b'\xef\xbb\xbf{"cassette":%d}\n' % SCHEMA)
+    assert read_cassette(path).entries == {}

@@ -409,3 +409,19 @@ def test_nothing_of_a_vote_steers_the_terminal(voted_on: Shop) -> None:
 
     assert "\x1b" not in result.output
     assert "\u202e" not in result.output
+
+
+def test_a_file_taken_in_twice_is_not_told_vote_by_vote(voted_on: Shop) -> None:
+    first = {**open_votes(voted_on)[0], "choice": "A"}
+    votes = [{**first, "id": f"v{number}", "voter": f"p{number}"} for number in range(30)]
+    assert taken(voted_on, *votes).exit_code == 0
+
+    result = taken(voted_on, *votes)
+
+    assert result.exit_code == 1
+    *named, more, summary = result.output.splitlines()
+    assert len(named) == 20
+    assert (more, summary) == (
+        "... and 10 lines more",
+        f"0 votes taken into run {voted_on.last_run.name}",
+    )

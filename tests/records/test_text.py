@@ -54,7 +54,11 @@ def test_strings_inside_data_are_cleaned_too() -> None:
 BIDI = [0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
 
 
-@pytest.mark.parametrize("code", BIDI, ids=hex)
+# A word with one of them in it looks like the word; tags hide a sentence.
+UNSEEN = [0xAD, 0x180E, 0x200B, *range(0x2060, 0x2065), 0xFEFF]
+
+
+@pytest.mark.parametrize("code", [*BIDI, *UNSEEN], ids=hex)
 def test_what_turns_reading_round_is_seen_in_a_terminal_and_kept_elsewhere(code: int) -> None:
     text = f"pay {chr(code)}001 $"
     assert visible(text) == f"pay \\u{code:04x}001 $"
@@ -73,6 +77,10 @@ def test_what_turns_reading_round_is_seen_in_a_terminal_and_kept_elsewhere(code:
 )
 def test_letters_and_joiners_stay(text: str) -> None:
     assert visible(text) == text
+
+
+def test_tags_are_seen_in_a_terminal() -> None:
+    assert visible("ok\U000e0041") == "ok\\U000e0041"
 
 
 @given(st.text(st.characters()))
