@@ -51,20 +51,27 @@ class LoopClock:
 
     @property
     def unpaused(self) -> float:
-        """Seconds without those at a debugger."""
-        return self._monotonic() - self.pause.seconds
+        """Seconds without those at a debugger; read at each step of each conversation."""
+        pause = self.pause
+        return self._monotonic() - (pause.seconds if pause.on else pause.before)
 
     @property
     def stood(self) -> float:
         """How long the loop has stood still so far, with the present delay."""
-        late = 0.0 if self._due is None else max(0.0, self.unpaused - self._due)
+        return self._stood_at(self.unpaused)
+
+    def _stood_at(self, unpaused: float) -> float:
+        if self._due is None or unpaused <= self._due:
+            return self._stood
+        late = unpaused - self._due
         # A block began somewhere between two beats: in doubt it counts from the first.
         return self._stood + late + (BEAT if late > BEAT else 0.0)
 
     @property
     def now(self) -> float:
         """Seconds since some moment in which the loop went on."""
-        return self.unpaused - self.stood
+        unpaused = self.unpaused
+        return unpaused - self._stood_at(unpaused)
 
     async def wait(self, futures: Sequence[asyncio.Future[Any]], seconds: float) -> None:
         """Until one of them is done, or for so many seconds of this clock."""

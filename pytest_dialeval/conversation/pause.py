@@ -13,13 +13,14 @@ class Pause:
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self.on = False
         self._monotonic = monotonic
-        self._since = self._before = 0.0
+        self._since = 0.0
+        self.before = 0.0  # seconds of those that are over
         self._waiting: set[asyncio.Future[None]] = set()
 
     @property
     def seconds(self) -> float:
         """How long it has been on, all in all; that counts against no deadline."""
-        return self._before + (self._monotonic() - self._since if self.on else 0.0)
+        return self.before + (self._monotonic() - self._since if self.on else 0.0)
 
     def begin(self) -> None:
         if not self.on:
@@ -28,7 +29,7 @@ class Pause:
 
     def leave(self) -> None:
         """It is over; those who wait learn of it by end()."""
-        self._before = self.seconds
+        self.before = self.seconds
         self.on = False
 
     def end(self) -> None:

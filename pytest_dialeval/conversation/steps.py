@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine, Generator
 from types import TracebackType
 from typing import Any, TypeVar
 
-from pytest_dialeval.conversation.clock import BEAT, LoopClock
+from pytest_dialeval.conversation.clock import BEAT, GivenUp, LoopClock
 
 T = TypeVar("T")
 
@@ -42,15 +42,18 @@ class Steps(Coroutine[Any, Any, T]):
         return self._coroutine.__await__()
 
     def _step(self, step: Callable[[Any], Any], given: Any) -> Any:
-        self._clock.check()
-        began = self._clock.unpaused
+        clock = self._clock
+        if clock.given_up:
+            raise GivenUp
+        began = clock.unpaused
         try:
             return step(given)
         finally:
-            seconds = self._clock.unpaused - began
+            seconds = clock.unpaused - began
             if seconds >= BEAT:
                 self.blocked += seconds
-            self._clock.check()
+            if clock.given_up:
+                raise GivenUp
 
 
 class Charge:

@@ -203,6 +203,8 @@ class Budget:
 
     def _must_wait(self, judge: bool, estimate: Amount) -> bool:
         """BudgetSpent where waiting cannot help."""
+        if not self._ends and self.limits.minutes is None:
+            return False
         if judge not in self._refused:
             own = self._spent[judge] + estimate
             short = self._late(judge) or self._short(judge, self.spent + estimate, own)

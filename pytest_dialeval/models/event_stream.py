@@ -19,8 +19,9 @@ class EventStream:
         for line in lines:
             if line.endswith(b"\r"):
                 line = line[:-1]
-            if line or self._data:  # an empty line between events says nothing more
-                self._line(line)
+            if not line and not self._data:
+                continue  # between events, it says nothing more
+            self._line(line)
 
     def close(self) -> None:
         """The stream has ended: an event without its empty line is one all the same."""
@@ -39,11 +40,12 @@ class EventStream:
             self._data = []
 
     def _try_now(self) -> None:
+        data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
         try:
-            self._take(b"\n".join(self._data))
+            self._take(data)
         except ValueError:
             return
-        self._data = []
+        self._data.clear()
 
     def _event(self, data: bytes) -> None:
         try:

@@ -55,75 +55,107 @@ class Tally:
 _FIELDS = fields(Tally)
 
 
+_SUMS = tuple(each.name for each in _FIELDS if isinstance(each.default, Sum))
+_COUNTS = tuple(each.name for each in _FIELDS if each.name not in _SUMS)
+
+
+class _Sums:
+    """A tally that grows in place: three records for each call would cost more than its JSON."""
+
+    __slots__ = ("counts", "known", "unknown")
+
+    def __init__(self) -> None:
+        self.counts = dict.fromkeys(_COUNTS, 0)
+        self.known: dict[str, float] = dict.fromkeys(_SUMS, 0)
+        self.unknown = dict.fromkeys(_SUMS, 0)
+
+    def add(self, **values: float | None) -> None:
+        """One call; None is a term that nobody knows."""
+        for name, value in values.items():
+            if name in self.counts:
+                self.counts[name] += cast("int", value)
+            elif value is None:
+                self.unknown[name] += 1
+            else:
+                self.known[name] += value
+
+    def take(self, tally: Tally) -> None:
+        """Add many calls at once."""
+        for name in _COUNTS:
+            self.counts[name] += getattr(tally, name)
+        for name in _SUMS:
+            self.known[name] += getattr(tally, name).known
+            self.unknown[name] += getattr(tally, name).unknown
+
+    @property
+    def tally(self) -> Tally:
+        """What it has come to."""
+        sums = {each: Sum(self.known[each], self.unknown[each]) for each in _SUMS}
+        return Tally(**self.counts, **sums)  # type: ignore[arg-type]
+
+
 class UsageSink:
     """Adds up; one for a run, or one for each worker of it."""
 
     def __init__(self) -> None:
-        self._tallies: dict[_Place, Tally] = {}
+        self._sums: dict[_Place, _Sums] = {}
 
     def answered(self, call: ChatCall, answer: ChatAnswer) -> None:
         """A model answered; `answer.usage` has the cost, where it is known."""
         usage = answer.usage
-        self._add(
-            call,
-            Tally(
-                calls=1,
-                tries=answer.tries,
-                input_tokens=Sum.of(usage.input_tokens),
-                cached_tokens=Sum.of(usage.cached_tokens),
-                output_tokens=Sum.of(usage.output_tokens),
-                cost_usd=Sum.of(usage.cost_usd),
-                seconds=Sum.of(answer.seconds),
-            ),
+        self._of(call).add(
+            calls=1,
+            tries=answer.tries,
+            input_tokens=usage.input_tokens,
+            cached_tokens=usage.cached_tokens,
+            output_tokens=usage.output_tokens,
+            cost_usd=usage.cost_usd,
+            seconds=answer.seconds,
         )
 
     def failed(self, call: ChatCall, *, tries: int, seconds: float, free: bool = False) -> None:
         """No answer came; `free` where the endpoint said so itself, and bills nothing."""
-        bill = Sum() if free else Sum.of(None)
-        self._add(
-            call,
-            Tally(
-                failed=1,
-                tries=tries,
-                input_tokens=bill,
-                cached_tokens=bill,
-                output_tokens=bill,
-                cost_usd=bill,
-                seconds=Sum.of(seconds),
-            ),
-        )
+        sums = self._of(call)
+        sums.add(failed=1, tries=tries, seconds=seconds)
+        if not free:
+            sums.add(input_tokens=None, cached_tokens=None, output_tokens=None, cost_usd=None)
 
     def replayed(self, call: ChatCall, answer: ChatAnswer) -> None:
         """The answer came from a cassette."""
-        self._add(call, Tally(replayed=1))
+        self._of(call).add(replayed=1)
 
     def total(self) -> Tally:
         """Of everything."""
-        return sum(self._tallies.values(), Tally())
+        return sum((each.tally for each in self._sums.values()), Tally())
 
     def per_role(self) -> dict[Role, Tally]:
         """In the order in which the roles first called."""
         sums: dict[Role, Tally] = {}
-        for (role, _, _), each in self._tallies.items():
-            sums[role] = sums.get(role, Tally()) + each
+        for (role, _, _), each in self._sums.items():
+            sums[role] = sums.get(role, Tally()) + each.tally
         return sums
 
     def encode(self) -> list[dict[str, object]]:
         """All of it as JSON-able data, for the controller of several workers."""
         return [
-            {"role": role, "case": case, "trial": trial, **_encode(each)}
-            for (role, case, trial), each in self._tallies.items()
+            {"role": role, "case": case, "trial": trial, **_encode(each.tally)}
+            for (role, case, trial), each in self._sums.items()
         ]
 
     def take(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Add what another sink has encoded."""
         for row in rows:
             place = (cast("Role", row["role"]), row["case"], row["trial"])
-            self._tallies[place] = self._tallies.get(place, Tally()) + _decode(row)
+            self._at(place).take(_decode(row))
 
-    def _add(self, call: ChatCall, tally: Tally) -> None:
-        place = (call.spec.role, call.case, call.trial)
-        self._tallies[place] = self._tallies.get(place, Tally()) + tally
+    def _of(self, call: ChatCall) -> _Sums:
+        return self._at((call.spec.role, call.case, call.trial))
+
+    def _at(self, place: _Place) -> _Sums:
+        sums = self._sums.get(place)
+        if sums is None:
+            sums = self._sums[place] = _Sums()
+        return sums
 
 
 def _encode(tally: Tally) -> dict[str, object]:

@@ -131,9 +131,10 @@ class StreamReader:
         """One chunk, parsed."""
         if not isinstance(chunk, dict):
             return
-        self.check_error(chunk)
-        if isinstance(chunk.get("model"), str):
-            self._model = chunk["model"] or self._model
+        if "error" in chunk:
+            self.check_error(chunk)
+        if isinstance(model := chunk.get("model"), str):
+            self._model = model or self._model
         if isinstance(chunk.get("usage"), dict):
             # Some endpoints repeat it, growing, in each chunk: the last one holds, none is added.
             self._usage = chunk["usage"]

@@ -77,6 +77,14 @@ class Redaction:
             end = text.find(_CUT, end + len(_CUT))
         return text
 
+    def line(self, value: object) -> bytes:
+        """A line of JSON without secrets: most hold none, which the whole text shows soonest."""
+        line = to_json(value)
+        written = line.decode()
+        if self.text(written) != written:
+            line = to_json(self.value(value))
+        return line + b"\n"
+
     def value(self, value: object, depth: int = 0) -> object:
         """JSON-like data without secrets, at any depth, in keys too."""
         if value is None or isinstance(value, bool | int | float):

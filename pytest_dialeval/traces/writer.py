@@ -14,7 +14,6 @@ from pytest_dialeval.errors import RunError
 from pytest_dialeval.records.transcript import Outcome, Turn
 from pytest_dialeval.traces.codec import SCHEMA, EndedBy, encode_turn
 from pytest_dialeval.traces.disk import disk_fault
-from pytest_dialeval.traces.json_bytes import to_json
 from pytest_dialeval.traces.redaction import Redaction
 
 PART = ".part"  # behind the name of a trace that is still being written
@@ -130,7 +129,7 @@ class TraceWriter:
     def _append(self, event: Mapping[str, object]) -> None:
         if self._file is None:
             raise RunError(f"{self.part}: the trace is closed; {event['event']!r} comes too late")
-        line = to_json(self._redaction.value(event)) + b"\n"
+        line = self._redaction.line(event)
         try:
             self._write(self._file, line)
         except OSError as exc:
