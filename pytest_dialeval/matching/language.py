@@ -123,7 +123,7 @@ def _share(text: str, wanted: str) -> float | None:
 
 def _could_be(words: list[str], wanted: str) -> bool:
     """Whether no other language has clearly more of its common words there."""
-    hits = {name: sum(word in common for word in words) for name, common in _COMMON.items()}
+    hits = {name: sum(map(common.__contains__, words)) for name, common in _COMMON.items()}
     best = max(hits.values())
     return hits[wanted] * 2 >= best or best < 2
 

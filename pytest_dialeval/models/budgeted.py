@@ -84,6 +84,8 @@ class Budgeted:
 
     def _priced(self, spec: ModelSpec, answer: ChatAnswer) -> ChatAnswer:
         cost = self._prices.cost(spec, answer.usage)
+        if cost == answer.usage.cost_usd:
+            return answer
         return replace(answer, usage=replace(answer.usage, cost_usd=cost))
 
     def _estimate(self, spec: ModelSpec, expected: Usage) -> Amount:
@@ -110,6 +112,8 @@ def expected_usage(call: ChatCall) -> Usage:
 
 def _filled(usage: Usage, expected: Usage) -> Usage:
     """Tokens that the endpoint did not tell, as they were expected."""
+    if usage.input_tokens is not None and usage.output_tokens is not None:
+        return usage
     return replace(
         usage,
         input_tokens=expected.input_tokens if usage.input_tokens is None else usage.input_tokens,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import resource
-from dataclasses import replace
 from http import HTTPStatus
 from io import BytesIO
 from urllib.parse import urlsplit
@@ -123,7 +122,7 @@ class Reading:
         if self._events is None:
             return wire.read_whole(b"".join(self._whole))
         self._events.close()
-        return replace(self._reader.answer(), first_token=self._first)
+        return self._reader.answer(self._first)
 
     def _take(self, data: bytes) -> None:
         self._size += len(data)

@@ -149,7 +149,7 @@ class StreamReader:
             status, code, text = error_of(body)
             raise Unreadable(f"an error instead of an answer: {text}", status=status, code=code)
 
-    def answer(self) -> ChatAnswer:
+    def answer(self, first_token: float | None = None) -> ChatAnswer:
         """The whole answer; Unreadable where the stream ended before it."""
         if self.finish is None and not (self.done and self.started):
             what = "the stream ended before the answer did" if self.started else "no answer came"
@@ -161,6 +161,7 @@ class StreamReader:
             refusal=_joined(self._refusal) or None,
             usage=usage_of(self._usage),
             model=clean(self._model),
+            first_token=first_token,
         )
 
     def _choice(self, choice: Mapping[str, Any]) -> None:
