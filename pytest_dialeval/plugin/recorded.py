@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,13 +12,14 @@ from pytest_dialeval.errors import TranscriptError
 from pytest_dialeval.records.slug import slug
 from pytest_dialeval.records.suite import Suite, TranscriptSource
 from pytest_dialeval.records.transcript import Recording
-from pytest_dialeval.records.wording import did_you_mean
+from pytest_dialeval.records.wording import did_you_mean, listed, plural
 from pytest_dialeval.traces.importers.source import RecordingFile
 from pytest_dialeval.traces.recordings import read_recording_file
 
 if TYPE_CHECKING:
     from pytest_dialeval.plugin.engine import Engine
 
+DIGEST = "task_checksum"  # the value by which Harbor tells versions of a task apart
 UNNAMED = "recorded"  # what reports call an agent that nobody named
 
 
@@ -55,7 +57,26 @@ def recorded_of(engine: Engine, suite: Suite) -> Recorded:
             where = f"{engine.relative(Path(suite.path))}:{source.line}"
             raise TranscriptError(f"{where}: {text}") from None
         engine.notes += [_noted(engine, path, note) for note in file.notes]
+    engine.notes += [f"{engine.relative(Path(suite.path))}: {each}" for each in _changed(found)]
     return found
+
+
+def _changed(found: Recorded) -> Iterator[str]:
+    """Tasks of which recordings were made in several versions, where their tool tells them apart.
+
+    Within a job they are cases of their own; between jobs nobody but the user knows.
+    """
+    digests: dict[str, set[object]] = {}
+    for each in chain.from_iterable(found.recordings.values()):
+        digest = each.transcript.recorded.get(DIGEST)
+        if digest is not None:
+            digests.setdefault(each.task_id, set()).add(digest)
+    changed = [task for task, several in digests.items() if len(several) > 1]
+    if changed:
+        yield (
+            f"{plural(len(changed), 'task')} ({listed(changed, 3)}) changed between the recordings "
+            f"(their {DIGEST} differs): agents that are compared had different work"
+        )
 
 
 def _noted(engine: Engine, path: Path, note: str) -> str:

@@ -158,6 +158,16 @@ def test_two_agents_of_one_name_in_two_jobs_are_not_pooled(shop: Shop) -> None:
     )
 
 
+def test_a_task_that_changed_between_two_jobs_is_said(shop: Shop) -> None:
+    for name in ("alpha", "beta"):
+        write(shop.path / name / "fix__a", single(name=name, task_checksum=name))
+    suite(shop, {"path": "alpha"}, {"path": "beta"})
+
+    shop.run().stdout.fnmatch_lines(
+        ["shop.dialeval.yaml: 1 task (demo/fix) changed between the recordings *"]
+    )
+
+
 def test_traces_of_an_import_keep_their_agents(shop: Shop, job: Path) -> None:
     found = CliRunner().invoke(
         main, ["import", "harbor", str(job), "--out", str(shop.path / "out")]

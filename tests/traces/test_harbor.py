@@ -263,6 +263,45 @@ def test_a_trial_that_is_not_finished_is_unmeasured_and_keeps_what_was_said(job)
     assert len(found.transcript.turns) == 4
 
 
+def test_a_trial_that_is_not_finished_is_of_the_others_agent_and_task(job):
+    plan = {"agent": {"name": "alpha", "model_name": "m/a-1"}, "task": {"path": "tasks/fix"}}
+    write(job / "fix__a", single(config=plan))
+    write(job / "fix__b", single(name="alpha", model="m/a-2", task="other/fix", task_checksum="d"))
+    write(job / "fix__c", {"config.json": plan})
+    found = {Path(each.path).name: (each.task_id, each.agent) for each in read(job).recordings}
+    assert found["fix__a"] == found["fix__c"] == ("demo/fix", "alpha_a_1")
+    assert found["fix__b"] == ("other/fix", "alpha_a_2")
+
+
+def test_a_trial_that_could_be_of_two_agents_is_of_neither(job):
+    write(job / "fix__a", single(name="alpha", model="m/a-1"))
+    write(job / "fix__b", single(name="alpha", model="m/a-2"))
+    write(job / "fix__c", {"config.json": {"agent": {"name": "alpha"}}})
+    assert len(set(agents(job).values())) == 3
+
+
+def test_a_step_without_a_trajectory_is_said(job):
+    files = {name: each for name, each in MULTI.items() if name != "steps/r1/agent/trajectory.json"}
+    write(job / "fix__a", files)
+    found = read(job)
+    assert [each[0] for each in turns(found.recordings[0])] == [1, 1, 2, 2]
+    name = job / "fix__a" / "steps/r1/agent/trajectory.json"
+    assert f"{name}: is not there; later steps may hold what was said" in found.notes
+
+
+def test_a_message_as_long_as_a_log_is_cut(job):
+    write(job / "fix__a", single(exception_info=failure("SandboxBuildFailedError", "x" * 9_000)))
+    reason = only(job).transcript.reason
+    assert "[7,000 of 9,000 characters left out]" in reason and len(reason) < 2_100
+
+
+def test_numbers_beyond_all_bounds(job):
+    files = single(user(), agent(metrics=metrics(10**400)), rewards={"reward": 10**400, "ok": 1})
+    files["agent/trajectory.json"]["final_metrics"] = {"total_prompt_tokens": 10**500}
+    write(job / "fix__a", files)
+    assert "reward" not in only(job).transcript.recorded
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [('{"task_na', "cut off"), ("", "is empty"), ("[]", "a trial's result is an object")],

@@ -94,7 +94,13 @@ def test_a_trace_without_a_task_is_refused(task, tmp_path):
 
 @pytest.mark.parametrize(
     ("value", "looks"),
-    [(results(simulation()), "tau2"), ([record(USER)], "tau-bench"), ([user("a")], "openai")],
+    [
+        (results(simulation()), "tau2"),
+        ([record(USER)], "tau-bench"),
+        ([user("a")], "openai"),
+        ({"task_name": "a", "trial_name": "a__b"}, "harbor"),
+        ({"schema_version": "ATIF-v1.8", "steps": []}, "harbor"),
+    ],
 )
 def test_another_tools_file_given_as_a_trace(value, looks, tmp_path):
     path = tmp_path / "a.json"

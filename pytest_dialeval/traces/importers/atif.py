@@ -194,6 +194,7 @@ _TOTALS = {
     "total_completion_tokens": "output_tokens",
     "total_cost_usd": "cost_usd",
 }
+_ABSURD = 1e15  # beyond it there are no sums to compare
 _CLOSE = 0.001  # a share: costs are rounded
 
 
@@ -204,7 +205,7 @@ def disagreement(trajectory: Trajectory, own: Sequence[Step]) -> str:
         total = trajectory.totals.get(name)
         sums = [added(each, part) for each in (first_hand, trajectory.steps, own)]
         known = [each for each in sums if each is not None]
-        if not isinstance(total, int | float) or not known:
+        if not isinstance(total, int | float) or abs(total) > _ABSURD or not known:
             continue
         if not any(_near(total, each) for each in known):
             return f"final_metrics.{name} is {total:g}, its steps add up to {known[0]:g}"

@@ -12,7 +12,7 @@ from pytest_dialeval.errors import TranscriptError
 from pytest_dialeval.records.transcript import Recording
 from pytest_dialeval.records.wording import listed, plural
 from pytest_dialeval.traces.importers.harbor_files import LINK, said
-from pytest_dialeval.traces.importers.harbor_names import agent_names, task_names
+from pytest_dialeval.traces.importers.harbor_names import agent_names, completed, task_names
 from pytest_dialeval.traces.importers.harbor_notes import details, notes
 from pytest_dialeval.traces.importers.harbor_trial import Trial, read_trial
 from pytest_dialeval.traces.importers.source import RecordingFile, Source
@@ -23,7 +23,7 @@ _SHOWN = 3
 
 
 def refuse_file(data: bytes, path: Path) -> NoReturn:
-    """A job is a folder."""
+    """A job is a folder, and no file in it stands for it."""
     raise TranscriptError(f"{path}: is a file; 'harbor' reads the folder of a job, or of a trial")
 
 
@@ -35,9 +35,11 @@ def read_harbor(path: Path) -> RecordingFile:
         try:
             trials.append(read_trial(folder))
         except TranscriptError as error:
-            found.problems.append(str(error))
+            found.problems.append(said(str(error)))
     if not trials:
         raise TranscriptError(_nothing(path, found))
+    for each, result in zip(trials, completed([each.result for each in trials]), strict=True):
+        each.result = result
     trials.sort(key=lambda each: (not each.result.started, each.result.started, each.name))
     recordings = tuple(_recordings(trials))
     return RecordingFile(

@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 from pytest_dialeval.records.text import clean
 from pytest_dialeval.records.transcript import Artifact
 from pytest_dialeval.traces.importers.atif import Step
+from pytest_dialeval.traces.importers.capped import capped
 from pytest_dialeval.traces.importers.harbor_files import TrialFiles, said
 from pytest_dialeval.traces.importers.harbor_rounds import Placed
 
@@ -73,7 +74,9 @@ def _artifact(files: TrialFiles, name: str, prefix: str) -> Artifact | None:
     if text is None:
         about = f"[binary: {len(data):,} bytes, sha256 {sha256(data).hexdigest()}]"
         return Artifact(short, about, "application/octet-stream")
-    return Artifact(short, capped(text), _TYPES.get(PurePosixPath(name).suffix, "text/plain"))
+    return Artifact(
+        short, capped(text, MOST_CHARS), _TYPES.get(PurePosixPath(name).suffix, "text/plain")
+    )
 
 
 def _text(data: bytes) -> str | None:
@@ -82,12 +85,3 @@ def _text(data: bytes) -> str | None:
         return None
     text = data.decode("utf-8", "replace")
     return None if text.count("\ufffd") * 10 > len(text) else clean(text)
-
-
-def capped(text: str) -> str:
-    """Beginning and end of a long text, with a mark between that says how much is left out."""
-    if len(text) <= MOST_CHARS:
-        return text
-    half = MOST_CHARS // 2
-    left_out = len(text) - 2 * half
-    return f"{text[:half]}\n[{left_out:,} of {len(text):,} characters left out]\n{text[-half:]}"

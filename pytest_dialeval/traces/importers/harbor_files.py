@@ -116,5 +116,5 @@ def _entries(folder: Path, prefix: str, left_out: dict[str, str]) -> list[os.Dir
 
 
 def said(name: str) -> str:
-    """A file's name for a message: agents choose the names of their artifacts."""
+    """A file's name, or what is said of it, on one line: agents choose names of artifacts."""
     return clean(name).replace("\n", " ")

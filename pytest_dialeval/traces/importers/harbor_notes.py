@@ -87,10 +87,10 @@ def _of_trials(path: Path, trials: Sequence[Trial]) -> Iterator[str]:
         ),
     ):
         if found:
-            names = listed([each.name for each in found], _LINES)
+            names = listed([said(each.name) for each in found], _LINES)
             yield f"{path}: {plural(len(found), 'trial')} ({names}) {text}"
     if twice := [each for each in trials if each.counted_twice]:
-        names = f"{twice[0].name}: {twice[0].counted_twice}"
+        names = f"{said(twice[0].name)}: {twice[0].counted_twice}"
         yield (
             f"{path}: Harbor books resumed steps twice in {plural(len(twice), 'trial')} ({names}); "
             "the turns' figures are kept"

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
 from pytest_dialeval.records.text import clean
+from pytest_dialeval.traces.importers.capped import capped
 from pytest_dialeval.traces.importers.harbor_policy import has_valid_reward
 from pytest_dialeval.traces.importers.recorded_values import scalars
 
+MOST_OF_A_MESSAGE = 2_000  # characters: some hold the log of a whole build
 _TOKENS = ("n_input_tokens", "n_cache_tokens", "n_output_tokens", "cost_usd")
 
 
@@ -58,6 +60,7 @@ class TrialResult:
     task: str
     agent: AgentName
     checksum: str = ""
+    planned: str = ""  # the task as the job's plan names it
     started: str = ""
     rewards: Mapping[str, float] = field(default_factory=dict)
     valid: bool = False
@@ -84,6 +87,7 @@ def read_result(result: Any, config: Any, folder: str) -> TrialResult | None:
         task=task,
         agent=agent,
         checksum=text(found, "task_checksum"),
+        planned=_planned(planned),
         started=text(found, "started_at"),
         rewards=rewards,
         valid=_valid(found, rewards, failures),
@@ -113,7 +117,7 @@ def rewards_of(verifier_result: Any) -> dict[str, float]:
     return {
         clean(name): each
         for name, each in obj(rewards).items()
-        if isinstance(each, int | float) and math.isfinite(each)
+        if isinstance(each, int | float) and abs(each) <= sys.float_info.max
     }
 
 
@@ -138,7 +142,8 @@ def _failure(info: Any, config: Mapping[str, Any], step: str = "") -> Failure | 
             obj(config.get("override_error_policy")).get(kind),
         )
         policy = has_valid_reward(kind, [obj(each) for each in overrides])
-    return Failure(kind, text(found, "exception_message"), policy, step)
+    message = text(found, "exception_message")
+    return Failure(kind, capped(message, MOST_OF_A_MESSAGE), policy, step)
 
 
 def _steps(found: Mapping[str, Any], config: Mapping[str, Any]) -> Iterator[StepResult]:
@@ -161,6 +166,11 @@ def _task(found: Mapping[str, Any], config: Mapping[str, Any], folder: str) -> s
     known = text(found, "task_name") or text(planned, "name") or path
     stem, separator, _ = folder.rpartition("__")
     return known or (clean(stem) if separator and stem else None)
+
+
+def _planned(config: Mapping[str, Any]) -> str:
+    task = obj(config.get("task"))
+    return " ".join(filter(None, (text(task, "path"), text(task, "name"), text(task, "ref"))))
 
 
 def _agent(found: Mapping[str, Any], config: Mapping[str, Any]) -> AgentName | None:

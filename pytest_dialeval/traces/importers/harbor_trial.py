@@ -81,7 +81,7 @@ def read_trial(folder: Path) -> Trial:
         files=reading.files,
         result=result,
         transcript=_transcript(placed, result, end),
-        problems=tuple(reading.problems),
+        problems=tuple(map(said, reading.problems)),
         counted_twice=_counted_twice(result, placed),
         simulated=user is not None,
     )
@@ -190,9 +190,18 @@ class _Reading:
             if history := self._history(f"steps/{name}/agent/"):
                 placed += in_rounds(self._own(history, before), waiting)
                 before, waiting = history.steps, []
+        if placed:
+            self._name_missing(names)
         for number, name in enumerate(names, 1):
             placed = with_evidence(placed, number, evidence(self.files, f"steps/{name}/"))
         return placed
+
+    def _name_missing(self, names: Sequence[str]) -> None:
+        for each in names:
+            name = f"steps/{each}/agent/{_TRAJECTORY}"
+            if name not in self.files.sizes and name not in self.files.left_out:
+                path = self.files.folder / name
+                self.problems.append(f"{path}: is not there; later steps may hold what was said")
 
     def _history(self, folder: str) -> _History | None:
         trajectory = self._read(f"{folder}{_TRAJECTORY}", read_trajectory)
