@@ -278,7 +278,7 @@ def _clear_errors() -> Iterator[None]:
 def import_(format: str, files: tuple[Path, ...], out: Path) -> None:
     """Turn other tools' recordings into traces.
 
-    FORMAT is dialeval, openai, tau-bench or tau2.
+    FORMAT is dialeval, harbor (FILES are folders of jobs), openai, tau-bench or tau2.
     """
     from pytest_dialeval.traces.importing import import_recordings
 
@@ -288,8 +288,8 @@ def import_(format: str, files: tuple[Path, ...], out: Path) -> None:
         raise click.ClickException(str(error)) from None
     for skipped in report.skipped:
         place = "" if skipped.index is None else f" recording {skipped.index}"
-        click.echo(f"skipped {skipped.path}{place}: {skipped.why}", err=True)
+        click.echo(visible(f"skipped {skipped.path}{place}: {skipped.why}"), err=True)
     for note in report.notes:
-        click.echo(f"note: {note}", err=True)
+        click.echo(visible(f"note: {note}"), err=True)
     click.echo(f"{len(report.written)} traces written to {out}")
     sys.exit(1 if report.skipped else 0)

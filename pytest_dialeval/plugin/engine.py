@@ -127,7 +127,10 @@ class Engine:
         offers, name = self.offers(node), self.relative(node.path)
         suite = self.read(node.path, offers)
         if suite.transcripts:
-            return self.keep(from_transcripts(self, name, suite, offers))
+            source = self.keep(from_transcripts(self, name, suite, offers))
+            if not source.trials:
+                self._passed_over[name] = source.recorded_agents
+            return source
         anchor = fixture_anchor(node)
         chosen = self.choose(suite, self.wanted, offers, anchor)
         if not chosen.declared:

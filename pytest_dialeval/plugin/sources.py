@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_dialeval.conversation.resolve import secret_variables
-from pytest_dialeval.errors import SuiteError, TranscriptError
+from pytest_dialeval.errors import SuiteError
 from pytest_dialeval.grading.grade import CompiledRubric, compile_rubrics
 from pytest_dialeval.planning.cases import Naming, plan_personas, plan_recordings
 from pytest_dialeval.plugin.bounds import breaches_gated, decides
 from pytest_dialeval.plugin.casting import cast_of, players
 from pytest_dialeval.plugin.choice import FIXTURE, HOOK, Chosen, definition
 from pytest_dialeval.plugin.matching_up import comparison
+from pytest_dialeval.plugin.recorded import recorded_of
 from pytest_dialeval.records.model import ModelSpec, Role
 from pytest_dialeval.records.plan import PlannedTrial
 from pytest_dialeval.records.rubric import Rubric
@@ -27,13 +28,10 @@ from pytest_dialeval.records.suite import (
     Problem,
     Scoring,
     Suite,
-    TranscriptSource,
 )
 from pytest_dialeval.records.task import Persona
 from pytest_dialeval.records.transcript import Recording
 from pytest_dialeval.records.verdict import Verdict
-from pytest_dialeval.traces.importers.source import RecordingFile
-from pytest_dialeval.traces.recordings import read_recording_file
 
 if TYPE_CHECKING:
     from pytest_dialeval.plugin.collection import Cell
@@ -61,6 +59,7 @@ class LoadedSource:
     models: Mapping[Role, ModelSpec] = field(default_factory=dict)
     anchor: str = ""  # names the fixture that brings the agent
     recordings: dict[str, Recording] = field(default_factory=dict)
+    recorded_agents: tuple[str, ...] = ()  # whose recordings there are, wanted or not
     bodies: dict[str, dict[str, Verdict]] = field(default_factory=dict)  # trial -> item -> verdict
     fixtures: dict[Any, Any] = field(default_factory=dict)  # item's function -> what it needs
 
@@ -258,17 +257,11 @@ def from_personas(
 
 def from_transcripts(engine: Engine, name: str, suite: Suite, offers: Offers) -> LoadedSource:
     """A source whose conversations exist already."""
-    wanted = engine.wanted.names
-    files = [each for each in suite.transcripts if not wanted or each.agent in wanted]
-    naming = Naming(name, show_agent=len({each.agent for each in suite.transcripts}) > 1)
-    found: dict[str, list[Recording]] = {}
-    for each in files:
-        file = _recordings(engine, suite, each)
-        found.setdefault(each.agent, []).extend(file.recordings)
-        engine.notes += [f"{engine.relative(Path(each.path))}: {note}" for note in file.notes]
+    found = recorded_of(engine, suite)
+    naming = Naming(name, show_agent=len(found.agents) > 1)
     planned = [
         trial
-        for agent, recordings in found.items()
+        for agent, recordings in found.recordings.items()
         for trial in plan_recordings(suite, naming, agent, recordings)
     ]
     return LoadedSource(
@@ -277,13 +270,14 @@ def from_transcripts(engine: Engine, name: str, suite: Suite, offers: Offers) ->
         suite=suite,
         seed=suite.seed or suite.task.id,
         limits=engine.limits(suite),
-        agents={each: AgentSpec(each, RECORDED) for each in found},
+        agents={each: AgentSpec(each, RECORDED) for each in found.recordings},
         trials=tuple(each.trial for each in planned),
         rubrics=suite.rubrics,
         compiled=_compile(suite.rubrics, offers),
         offers=offers,
         models=cast_of(engine, suite),
         recordings={each.trial.id: each.recording for each in planned},
+        recorded_agents=tuple(found.agents),
     )
 
 
@@ -292,27 +286,6 @@ def _check_size(suite: Suite, trials: int, engine: Engine) -> None:
         name = engine.relative(Path(suite.path))
         text = f"{trials} trials are more than {MOST_TRIALS}, the most of one suite"
         raise SuiteError([Problem(name, 1, f"{text}: lower `trials`")])
-
-
-def _recordings(engine: Engine, suite: Suite, source: TranscriptSource) -> RecordingFile:
-    """Read a source; what is wrong with it is said at the suite's line."""
-    path = Path(source.path)
-    try:
-        file = read_recording_file(source.format, path)
-        _one_agent(file, path)
-        return file
-    except TranscriptError as error:
-        text = str(error).replace(str(path), engine.relative(path))
-        where = f"{engine.relative(Path(suite.path))}:{source.line}"
-        raise TranscriptError(f"{where}: {text}") from None
-
-
-def _one_agent(file: RecordingFile, path: Path) -> None:
-    """Two agents must not be pooled under one name."""
-    named = dict.fromkeys(each.agent for each in file.recordings if each.agent)
-    if len(named) > 1:
-        agents = ", ".join(map(str, named))
-        raise TranscriptError(f"{path}: it holds several agents ({agents}); give each a file")
 
 
 def _compile(rubrics: Sequence[Rubric], offers: Offers) -> dict[str, CompiledRubric]:

@@ -42,11 +42,11 @@ class AgentSpec:
 
 @dataclass(frozen=True, slots=True)
 class TranscriptSource:
-    """A file of conversations that exist already."""
+    """A file, or a folder, of conversations that exist already."""
 
     format: str
     path: str  # absolute
-    agent: str = "recorded"
+    agent: str | None = None  # None: as the file names its agents
     line: int = 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from hashlib import sha256
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from pytest_dialeval.errors import DialevalError, RunError, TranscriptError
 from pytest_dialeval.records.run import Conversation, TrialFacts
@@ -25,7 +25,7 @@ class Transcripts:
         facts: Mapping[str, TrialFacts],
         formats: Mapping[str, str],
     ) -> None:
-        """`formats`: file of recordings, from rootdir -> how it is written."""
+        """`formats`: file or folder of recordings, from rootdir -> how it is written."""
         self._directory = directory
         self._rootdir = rootdir
         self._facts = facts
@@ -48,7 +48,7 @@ class Transcripts:
         """The trial's conversation; RunError or TranscriptError where it can't be read."""
         conversation = self._conversation(trial)
         if conversation.recording is not None:
-            return self._recorded(conversation.recording)
+            return self._recorded(conversation.recording, conversation.sha256)
         return parse_trace(*self._trace(conversation)).transcript
 
     def digest(self, trial: str) -> str:
@@ -74,17 +74,24 @@ class Transcripts:
         path = self._directory.traces / conversation.trace
         return read_file(path), path
 
-    def _recorded(self, written: str) -> Transcript:
+    def _recorded(self, written: str, sha256: str | None) -> Transcript:
         # A trace of a stored run is a file of its own, and is named without a place in it.
         name, _, index = written.rpartition("#") if "#" in written else (written, "", "0")
         found = self._file(name).get((str(self._rootdir / name), int(index)))
         if found is None:
             raise TranscriptError(f"{name}: recording {index} is gone")
+        if sha256 is not None and found.sha256 != sha256:
+            raise TranscriptError(f"{name}: is not what the run graded; run the suite again")
         return found.transcript
 
     def _file(self, name: str) -> Mapping[tuple[str, int], Recording]:
         if name not in self._recordings:
             path = self._rootdir / name
-            found = read_recordings(self._formats.get(name, "dialeval"), path)
+            found = read_recordings(self._format(name), path)
             self._recordings[name] = {(str(path), each.index): each for each in found}
         return self._recordings[name]
+
+    def _format(self, name: str) -> str:
+        """Of the file, or of the folder of recordings that it lies in."""
+        places = (name, *map(str, PurePosixPath(name).parents))
+        return next((self._formats[each] for each in places if each in self._formats), "dialeval")

@@ -23,6 +23,7 @@ from pytest_dialeval.suites.paths import found
 from pytest_dialeval.suites.place import Place
 from pytest_dialeval.suites.suite_form import GatesForm, ModelForm, ScoringForm, SuiteForm
 from pytest_dialeval.suites.task_form import TaskForm
+from pytest_dialeval.traces.recordings import FOLDERS
 
 _CASES = ("personas", "transcripts", "include")
 
@@ -68,7 +69,7 @@ def sources(place: Place, form: SuiteForm) -> tuple[TranscriptSource, ...]:
     made = []
     for index, each in enumerate(form.transcripts):
         at = place.at("transcripts", index)
-        if path := found(at.at("path"), each.path):
+        if path := found(at.at("path"), each.path, folder=each.format in FOLDERS):
             made.append(TranscriptSource(each.format, str(path.absolute()), each.agent, at.line))
     return tuple(made)
 

@@ -26,11 +26,14 @@ def inside(place: Place, written: str, rootdir: Path) -> Path | None:
     return real if found(place, written) else None
 
 
-def found(place: Place, written: str, remedy: str = "") -> Path | None:
-    """An existing file from the folder of the file that names it; absolute paths are kept."""
+def found(place: Place, written: str, remedy: str = "", *, folder: bool = False) -> Path | None:
+    """An existing file from the folder of the file that names it; absolute paths are kept.
+
+    `folder`: whether a folder will do.
+    """
     path = place.source.path.parent / written
     try:
-        if path.is_file():
+        if path.is_file() or (folder and path.is_dir()):
             return path
         what = "is a folder, not a file" if path.is_dir() else f"is not there{nearest(path)}"
     except OSError as exc:

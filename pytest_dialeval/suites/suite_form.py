@@ -27,7 +27,7 @@ from pytest_dialeval.suites.form import (
 )
 from pytest_dialeval.suites.task_form import TaskForm
 
-Format = Literal["dialeval", "openai", "tau-bench", "tau2"]
+Format = Literal["dialeval", "harbor", "openai", "tau-bench", "tau2"]
 Decide = Literal["items", "gates"]
 By = Literal["judge", "score"]
 _SCORING = Scoring()
@@ -35,15 +35,19 @@ _COMPARISON = Comparison()
 
 
 class TranscriptForm(Form):
-    """A file of conversations that exist already."""
+    """A file, or a folder, of conversations that exist already."""
 
     noun: ClassVar[str] = "a transcript source"
 
     format: Annotated[Format, one_of(*get_args(Format))] = Field(
         description="how the file is written"
     )
-    path: Line = Field(description="the file, from the suite's folder")
-    agent: Id = Field("recorded", description="what reports call the agent that spoke")
+    path: Line = Field(description="the file or folder, from the suite's folder")
+    agent: Id | None = Field(
+        None,
+        description="what reports call the agent that spoke; of a file that names several, the one "
+        "to grade",
+    )
 
 
 class LimitsForm(Form):

@@ -38,7 +38,8 @@ class _Import:
     written: list[Path] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    trials: dict[str, int] = field(default_factory=dict)  # of tasks that do not number theirs
+    # Of tasks that do not number theirs, by the name of their files.
+    trials: dict[str, int] = field(default_factory=dict)
 
 
 def import_recordings(form: str, paths: Sequence[Path], out: Path) -> ImportReport:
@@ -54,17 +55,21 @@ def import_recordings(form: str, paths: Sequence[Path], out: Path) -> ImportRepo
         except TranscriptError as exc:
             doing.skipped.append(Skipped(str(path), str(exc)))
             continue
-        doing.notes += file.notes
+        doing.notes += file.details or file.notes
+        several = len({each.agent for each in file.recordings}) > 1
         for recording in file.recordings:
-            _import_one(doing, recording)
+            _import_one(doing, recording, several=several)
     return ImportReport(tuple(doing.written), tuple(doing.skipped), tuple(doing.notes))
 
 
-def _import_one(doing: _Import, recording: Recording) -> None:
-    number = recording.trial
+def _import_one(doing: _Import, recording: Recording, *, several: bool) -> None:
+    """`several`: whether its file is of several agents, so that their traces need telling apart."""
+    stem, number = slug(recording.task_id), recording.trial
+    if several and recording.agent is not None:
+        stem = f"{stem}-{slug(recording.agent)}"
     if number is None:
-        number = doing.trials[recording.task_id] = doing.trials.get(recording.task_id, 0) + 1
-    target = doing.out / f"{slug(recording.task_id)}-{number}.jsonl"
+        number = doing.trials[stem] = doing.trials.get(stem, 0) + 1
+    target = doing.out / f"{stem}-{number}.jsonl"
     if taken := [each for each in (target, Path(f"{target}{PART}")) if each.exists()]:
         why = f"{taken[0]} is there already; give another --out"
         doing.skipped.append(Skipped(recording.path, why, recording.index))

@@ -10,6 +10,7 @@ from pytest_dialeval.records.transcript import Recording
 from pytest_dialeval.records.wording import did_you_mean
 from pytest_dialeval.traces.disk import read_file
 from pytest_dialeval.traces.importers.dialeval_trace import read_dialeval
+from pytest_dialeval.traces.importers.harbor import read_harbor, refuse_file
 from pytest_dialeval.traces.importers.numbering import refuse_duplicates
 from pytest_dialeval.traces.importers.openai_chat import read_openai
 from pytest_dialeval.traces.importers.source import RecordingFile
@@ -18,6 +19,7 @@ from pytest_dialeval.traces.importers.tau_bench import read_tau_bench
 
 FORMATS: Mapping[str, Callable[[bytes, Path], RecordingFile]] = {
     "dialeval": read_dialeval,
+    "harbor": refuse_file,
     "openai": read_openai,
     "tau-bench": read_tau_bench,
     "tau2": read_tau2,
@@ -30,10 +32,10 @@ def read_recordings(form: str, path: Path) -> tuple[Recording, ...]:
 
 
 def read_recording_file(form: str, path: Path) -> RecordingFile:
-    """The same with what the reader noticed; for `dialeval` also a folder of traces."""
+    """The same with what the reader noticed; some formats read folders too."""
     reader = reader_of(form)
-    if form == "dialeval" and path.is_dir():
-        return _read_folder(path)
+    if form in FOLDERS and path.is_dir():
+        return FOLDERS[form](path)
     return reader(read_file(path), path)
 
 
@@ -53,3 +55,10 @@ def _read_folder(folder: Path) -> RecordingFile:
     recordings = tuple(each for file in files for each in file.recordings)
     refuse_duplicates(recordings, lambda each: each.path)
     return RecordingFile(recordings)
+
+
+# Formats of which a folder can be given.
+FOLDERS: Mapping[str, Callable[[Path], RecordingFile]] = {
+    "dialeval": _read_folder,
+    "harbor": read_harbor,
+}

@@ -67,7 +67,7 @@ def test_the_kinds_of_agents(load, write, tmp_path):
         ("{use: 'pyhton:a:b'}", "unknown kind of agent 'pyhton:a:b'; did you mean 'python'? (allowed:"),
         ("{use: replay}", "a replay agent needs 'path' (the transcript, from the suite's folder)"),
         ("{use: replay, path: nope}", "'nope' is not there; paths are taken from"),
-        ("{use: replay, path: s.dialeval.yaml, format: tau}", "format must be one of 'dialeval', 'openai', 'tau-bench', 'tau2', not 'tau'; did you mean 'tau2'?"),
+        ("{use: replay, path: s.dialeval.yaml, format: tau}", "format must be one of 'dialeval', 'harbor', 'openai', 'tau-bench', 'tau2', not 'tau'; did you mean 'tau2'?"),
         ("{use: scripted, script: nope.yaml}", "'nope.yaml' is not there; paths are taken from"),
         ("{use: scripted, script: ../x.yaml}", "'../x.yaml' leaves the root folder of this run"),
         ("{use: scripted, script: a.yaml, concurrency: 3}", "unknown key 'concurrency' of a scripted agent (keys: use, version, script"),

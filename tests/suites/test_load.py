@@ -166,7 +166,7 @@ def test_transcripts_instead_of_personas(load, write, tmp_path):
     )
     assert suite.personas == ()
     assert suite.transcripts == (
-        TranscriptSource("tau2", str(tmp_path / "data/t.json"), "recorded", 4),
+        TranscriptSource("tau2", str(tmp_path / "data/t.json"), None, 4),
         TranscriptSource("openai", str(tmp_path / "data/../data/t.json"), "gpt", 5),
     )
 

@@ -18,11 +18,11 @@ from tests.traces.test_tau_bench import BYE, SORRY, USER, record, transfer
 
 
 def test_formats_and_what_is_meant_by_a_wrong_name(tmp_path):
-    assert list(FORMATS) == ["dialeval", "openai", "tau-bench", "tau2"]
+    assert list(FORMATS) == ["dialeval", "harbor", "openai", "tau-bench", "tau2"]
     with pytest.raises(TranscriptError) as caught:
         read_recordings("tau_bench", tmp_path)
     assert str(caught.value) == (
-        "format 'tau_bench' is not known; formats are dialeval, openai, tau-bench, tau2; "
+        "format 'tau_bench' is not known; formats are dialeval, harbor, openai, tau-bench, tau2; "
         "did you mean 'tau-bench'?"
     )
 
@@ -31,7 +31,7 @@ def test_formats_and_what_is_meant_by_a_wrong_name(tmp_path):
 def test_a_file_that_cannot_be_had(form, tmp_path):
     with pytest.raises(TranscriptError, match="there is no such file"):
         read_recordings(form, tmp_path / "none.json")
-    with pytest.raises(TranscriptError, match=r"is a folder|holds no trace"):
+    with pytest.raises(TranscriptError, match=r"is a folder|holds no trace|holds no trial"):
         read_recordings(form, tmp_path)
 
 
@@ -94,7 +94,13 @@ def test_a_trace_without_a_task_is_refused(task, tmp_path):
 
 @pytest.mark.parametrize(
     ("value", "looks"),
-    [(results(simulation()), "tau2"), ([record(USER)], "tau-bench"), ([user("a")], "openai")],
+    [
+        (results(simulation()), "tau2"),
+        ([record(USER)], "tau-bench"),
+        ([user("a")], "openai"),
+        ({"task_name": "a", "trial_name": "a__b"}, "harbor"),
+        ({"schema_version": "ATIF-v1.8", "steps": []}, "harbor"),
+    ],
 )
 def test_another_tools_file_given_as_a_trace(value, looks, tmp_path):
     path = tmp_path / "a.json"

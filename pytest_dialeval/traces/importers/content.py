@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any, cast
 
 from pytest_dialeval.errors import TranscriptError
@@ -73,7 +74,7 @@ def arguments(given: Any) -> object:
         return given
 
 
-def words(message: dict[str, Any], name: str) -> str:
+def words(message: Mapping[str, Any], name: str) -> str:
     """A field that is text, or nothing."""
     value = message.get(name)
     return clean(value) if isinstance(value, str) else ""

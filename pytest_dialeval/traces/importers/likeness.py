@@ -17,6 +17,8 @@ def likely_formats(value: Any) -> tuple[str, ...]:
         return ("openai",) if first and _is_message(first[0]) else ()
     if not isinstance(first, dict):
         return ()
+    if _is_of_harbor(first):
+        return ("harbor",)
     if "simulations" in first or "simulation_index" in first:
         return ("tau2",)
     if "traj" in first or "messages_display" in first:
@@ -35,6 +37,13 @@ def _is_simulation(value: dict[str, Any]) -> bool:
     return any(key in value for key in _OF_SIMULATIONS) or any(
         isinstance(each, dict) and any(key in each for key in _OF_MESSAGES) for each in messages
     )
+
+
+def _is_of_harbor(value: dict[str, Any]) -> bool:
+    """A trial's result, or a trajectory (ATIF)."""
+    version = value.get("schema_version")
+    atif = isinstance(version, str) and version.startswith("ATIF")
+    return atif or ("trial_name" in value and "task_name" in value)
 
 
 def _is_message(value: Any) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_dialeval.records.transcript import Recording, Transcript
@@ -15,6 +16,9 @@ class RecordingFile:
 
     recordings: tuple[Recording, ...]
     notes: tuple[str, ...] = ()
+    details: tuple[str, ...] = ()  # what notes sum up, one by one
+    # Where recordings go under the agents that it names: their names -> who they are.
+    agents: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
