@@ -205,7 +205,7 @@ task: {id: t}
 personas: [{id: p, script: {states: {start: {say: x, end: true}}}}]
 rubrics:
   - {id: a, dimension: completion, judge: {criterion: x, levels: [{name: a, score: 0, example: x}, {name: b, score: 0.7, example: x}]}}
-  - {id: b, dimension: completion, min: 0, judge: {criterion: x, levels: [{name: a, score: 0, example: x}, {name: b, score: 0.7, example: x}]}}
+  - {id: b, dimension: completion, min: 0.5, judge: {criterion: x, levels: [{name: a, score: 0.5, example: x}, {name: b, score: 0.7, example: x}]}}
 """,
     """\
 dialeval: 1
