@@ -14,6 +14,8 @@ from pytest_dialeval.records.run import Conversation
 from pytest_dialeval.records.transcript import Transcript
 from pytest_dialeval.records.ux import RUBRICS
 from pytest_dialeval.runs import trial as trials
+from pytest_dialeval.runs.directory import RunDirectory
+from pytest_dialeval.runs.rating import rate_again
 
 from .conftest import Shop, rubric
 from .played import calls, forget, verdicts
@@ -270,6 +272,20 @@ def test_suites_without_either_have_no_rewards(shop: Shop) -> None:
     assert not [each for each in result.outlines if each.startswith("rewards ")]
     [path] = (shop.last_run / "traces").glob("*.result.json")
     assert "rewards" not in json.loads(path.read_text())
+
+
+def test_a_stored_run_is_ranked_anew_from_plan_and_ledger_alone(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ux(shop, {"clerk": {"else": "fully"}, "mute": {"else": "mostly"}})
+    verified(monkeypatch, {"clerk": {"2": 0.0}, "mute": {"2": 1.0}})
+    shop.run()
+    first = shop.summary["ratings"]
+
+    again = rate_again(RunDirectory(shop.last_run), shop.path)
+
+    assert again.model_dump(mode="json") == first
+    assert [each.agent for each in again.leaderboard] == ["mute", "clerk"]
 
 
 def test_an_agent_that_crashes_is_worth_nothing(shop: Shop) -> None:
