@@ -42,16 +42,26 @@ class Binding:
 
 
 def binding(
-    spec: ModelSpec, rubric: Rubric | JudgeQuestion, *, max_context_chars: int | None = None
+    spec: ModelSpec,
+    rubric: Rubric | JudgeQuestion,
+    *,
+    max_context_chars: int | None = None,
+    briefed: bool = False,
 ) -> Binding:
-    """The binding of verdicts by this model about this rubric."""
+    """The binding of verdicts by this model about this rubric.
+
+    `briefed`: whether its questions have a briefing; a question says so itself.
+    """
+    briefed = briefed or (isinstance(rubric, JudgeQuestion) and bool(rubric.briefing))
     params = rubric.spec.params if isinstance(rubric, Rubric) else rubric.params
     where = f"@{spec.base_url}" if spec.base_url else ""
     temperature = "its own" if spec.temperature is None else f"{spec.temperature:g}"
     return Binding(
         model=f"{spec.endpoint}:{spec.model}{where}, temperature {temperature}",
         prompt=_digest_of_prompt(
-            batch=params.get("batch") is True, max_context_chars=max_context_chars
+            batch=params.get("batch") is True,
+            max_context_chars=max_context_chars,
+            briefed=briefed,
         ),
         rubric=_digest([rubric.dimension, params, float(rubric.min)]),
         plugin=__version__,

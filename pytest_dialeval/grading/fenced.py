@@ -17,6 +17,7 @@ class Block:
 
     title: str
     text: str
+    bulky: bool = False  # a result or an artifact, whose middle may be left out
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +29,29 @@ class Fenced:
     nonce: str
     shown: tuple[int, ...]
     omitted: tuple[int, ...]
+    shortened: tuple[int, ...] = ()  # shown, but some piece of them without its middle
 
 
-def fenced(turns: Sequence[Turn], *, limit: int | None = None, after: int = 0) -> Fenced:
+def fenced(
+    turns: Sequence[Turn],
+    *,
+    limit: int | None = None,
+    after: int = 0,
+    beside: Sequence[str] = (),
+    piece: int | None = None,
+) -> Fenced:
     """The transcript with turns of at most `limit` characters; what is left out is listed.
 
     Where not all can be shown, the turns after `after` come first, the newest of them before the
-    older ones.
+    older ones. `beside`: texts that go between the same fences; the mark stands in none of them.
+    `piece`: characters of a result or an artifact; a longer one loses its middle.
     """
     blocks = {each.id: tuple(_blocks(each)) for each in turns}
-    nonce = nonce_of([each.text for turn in blocks.values() for each in turn])
+    nonce = nonce_of([each.text for turn in blocks.values() for each in turn] + [*beside])
     mark = f"<<<{nonce}"
+    long = {number for number, each in blocks.items() if any(_is_long(b, piece) for b in each)}
+    if piece is not None:
+        blocks.update({each: tuple(_cut(b, piece, mark) for b in blocks[each]) for each in long})
     written = {number: _written(each, mark) for number, each in blocks.items()}
     shown = _shown(written, limit, after)
     lines = [f"{mark} transcript", *_lines(written, shown, mark), f"{mark} end of transcript"]
@@ -48,6 +61,7 @@ def fenced(turns: Sequence[Turn], *, limit: int | None = None, after: int = 0) -
         nonce,
         tuple(each for each in written if each in shown),
         tuple(each for each in written if each not in shown),
+        tuple(each for each in written if each in shown and each in long),
     )
 
 
@@ -71,10 +85,33 @@ def _blocks(turn: Turn) -> Iterator[Block]:
         yield Block(f"{name}, {turn.speaker}'s tool call {number}", clean(str(call)))
         if call.result is not None:
             kind = "error" if call.error else "result"
-            yield Block(f"{name}, {kind} of tool call {number}", clean(call.result))
+            yield Block(f"{name}, {kind} of tool call {number}", clean(call.result), bulky=True)
     for number, each in enumerate(turn.artifacts, 1):
         yield Block(f"{name}, name of artifact {number}", clean(each.name))
-        yield Block(f"{name}, {turn.speaker}'s artifact {number}", clean(each.text))
+        yield Block(f"{name}, {turn.speaker}'s artifact {number}", clean(each.text), bulky=True)
+
+
+def _is_long(block: Block, piece: int | None) -> bool:
+    return block.bulky and piece is not None and len(block.text) > piece
+
+
+def _cut(block: Block, piece: int, mark: str) -> Block:
+    if not _is_long(block, piece):
+        return block
+    return Block(block.title, without_middle(block.text, piece, mark, f"{block.title}, its end"))
+
+
+def without_middle(text: str, most: int, mark: str, after: str) -> str:
+    """Beginning and end of a text, whole lines where it has some, and between them what is missing.
+
+    `after` is the line of ours above its end.
+    """
+    head, tail = text[: most - most // 2], text[len(text) - most // 2 :]
+    if "\n" in head and "\n" in tail:
+        head, tail = head[: head.rindex("\n")], tail[tail.index("\n") + 1 :]
+    left = len(text) - len(head) - len(tail)
+    said = f"{mark} {left} characters are left out here for want of room"
+    return f"{head}\n{said}\n{mark} {after}\n{tail}"
 
 
 def nonce_of(texts: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_dialeval.errors import NotMeasured
+from pytest_dialeval.grading.briefing import briefing
 from pytest_dialeval.grading.evidence import misquoted
 from pytest_dialeval.grading.judge import Judge, JudgeQuestion, NoJudge
 from pytest_dialeval.grading.judgement import describe, judged
@@ -267,6 +268,7 @@ def _question(rubric: Rubric, dialogue: Dialogue, view: View) -> JudgeQuestion:
         case=dialogue.case,
         trial=dialogue.trial,
         min=rubric.min,
+        briefing=briefing(dialogue.task, dialogue.transcript),
     )
 
 

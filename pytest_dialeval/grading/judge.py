@@ -31,7 +31,7 @@ class Level(NamedTuple):
     """One grade of a criterion that is more than met or not met."""
 
     name: str
-    score: float
+    score: float | None  # None: what the criterion is about did not arise
     example: str
 
 
@@ -60,6 +60,8 @@ class JudgeQuestion:
     min: float = 1.0  # the score from which a level passes
     # Of a rubric with `batch: true`: all such questions of the trial, this one among them.
     batch: tuple[JudgeQuestion, ...] = ()
+    # What is known of rounds and work beside the turns; lines after "| " are data from outside.
+    briefing: str = ""
 
     @property
     def votes(self) -> int:
@@ -71,7 +73,7 @@ class JudgeQuestion:
     def levels(self) -> tuple[Level, ...]:
         """The grades to choose from; none where it is met or not met."""
         given: Any = self.params.get("levels") or ()
-        return tuple(Level(each["name"], each["score"], each["example"]) for each in given)
+        return tuple(Level(each["name"], each.get("score"), each["example"]) for each in given)
 
     def searched(self) -> tuple[Turn, ...]:
         """The agent's turns that the verdict is about."""

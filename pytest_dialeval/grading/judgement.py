@@ -27,7 +27,7 @@ from pytest_dialeval.grading.judge import (
 from pytest_dialeval.grading.voting import majority
 from pytest_dialeval.records.text import clean, clean_value
 from pytest_dialeval.records.transcript import Outcome
-from pytest_dialeval.records.verdict import Evidence, Verdict
+from pytest_dialeval.records.verdict import Evidence, Status, Verdict
 from pytest_dialeval.records.wording import told
 
 _ASKED_AT_MOST = 2
@@ -121,13 +121,11 @@ def _verdict(question: JudgeQuestion, reply: JudgeReply, refused: list[str]) -> 
         reason = f"the judge cannot tell: {reasoning}"
         return _unscored(question, reason, refused, details=reply.details)
     score = _score(question, reply)
-    # Rounded as a matcher's score is. Without levels `min` says nothing.
-    passed = round(score, 12) >= (question.min if reply.level else 1.0)
     level = {"level": reply.level} if reply.level else {}
     evidence = _checked_evidence(question, reply)
     return Verdict(
         question.rubric,
-        "passed" if passed else "failed",
+        _status(question, reply, score),
         score=score,
         reason=reasoning,
         expected=question.criterion,
@@ -135,6 +133,14 @@ def _verdict(question: JudgeQuestion, reply: JudgeReply, refused: list[str]) -> 
         searched=tuple(each.id for each in question.searched()) if reply.absence else (),
         details=_details({**reply.details, **level}, refused),
     )
+
+
+def _status(question: JudgeQuestion, reply: JudgeReply, score: float | None) -> Status:
+    if score is None:
+        return "not_applicable"
+    # Rounded as a matcher's score is. Without levels `min` says nothing.
+    least = question.min if reply.level else 1.0
+    return "passed" if round(score, 12) >= least else "failed"
 
 
 def _check_form(reply: object) -> None:
@@ -146,7 +152,7 @@ def _check_form(reply: object) -> None:
         raise UnusableReply("the reasoning is empty")
 
 
-def _score(question: JudgeQuestion, reply: JudgeReply) -> float:
+def _score(question: JudgeQuestion, reply: JudgeReply) -> float | None:
     if not reply.level:
         return 1.0 if reply.verdict == "met" else 0.0
     for level in question.levels:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from pytest_dialeval.errors import JudgeFault
 from pytest_dialeval.grading.binding import binding
+from pytest_dialeval.grading.briefing import unbarred
 from pytest_dialeval.grading.evidence import PARTS
 from pytest_dialeval.grading.judge import JudgeQuestion, JudgeReply, UnusableReply
 from pytest_dialeval.grading.judge_prompt import JudgePrompt, judge_prompt
@@ -22,7 +23,8 @@ _Replies = Mapping[str, JudgeReply | UnusableReply]
 class ModelJudge:
     """Asks a model about one rubric a call, or about all with `batch: true` in one call a trial.
 
-    It sees the criterion and the transcript: not the task's prompt, nor how the user was steered.
+    It sees the criterion, the transcript, and what was recorded of rounds and work: not the task's
+    prompt, nor how the user was steered.
     Its temperature is that of `spec`: 0 where a suite or option gives none.
     """
 
@@ -125,7 +127,10 @@ class ModelJudge:
         details: dict[str, object] = {"judge": {**made_by.fields(), "answered_by": answer.model}}
         if prompt.omitted:
             details["omitted"] = list(prompt.omitted)
-        unseen = {each.id for each in question.searched()} & set(prompt.omitted)
+        if prompt.shortened:
+            details["shortened"] = list(prompt.shortened)
+        hidden = {*prompt.omitted, *prompt.shortened}
+        unseen = {each.id for each in question.searched()} & hidden
         if reply.absence and unseen and reply.verdict != "cannot_tell":
             why = "it says that something is absent, but was not shown all turns"
             return JudgeReply("cannot_tell", f"{why}: {reply.reasoning}", details=details)
@@ -141,4 +146,6 @@ def _levels(question: JudgeQuestion) -> list[str]:
 
 
 def _said(question: JudgeQuestion) -> list[str]:
-    return [each.part(name) for each in question.turns for name in PARTS]
+    texts = [each.part(name) for each in question.turns for name in PARTS]
+    # What programs printed may hold a verdict too, and stands behind bars there.
+    return [*texts, unbarred(question.briefing)] if question.briefing else texts

@@ -11,6 +11,7 @@ import pytest
 
 from pytest_dialeval.errors import RunError
 from pytest_dialeval.grading.binding import BY_RULE, Binding, ByRule, binding
+from pytest_dialeval.grading.briefing import is_briefed
 from pytest_dialeval.plugin.engine import ENGINE
 from pytest_dialeval.plugin.linting import COLLECTING
 
@@ -37,9 +38,9 @@ class Judging:
 
 def _bindings(source: LoadedSource) -> dict[str, Binding | ByRule | None]:
     spec = source.models.get("judge") if source.offers.judge is None else None
-    most = source.limits.max_context_chars
+    most, briefed = source.limits.max_context_chars, is_briefed(source.suite.task)
     return {
-        each.id: (binding(spec, each, max_context_chars=most) if spec else None)
+        each.id: (binding(spec, each, max_context_chars=most, briefed=briefed) if spec else None)
         if each.spec.method == "judge"
         else BY_RULE
         for each in source.rubrics

@@ -67,6 +67,7 @@ class Scoring:
     completion: float = 0.8
     robustness: float = 0.2
     pass_on: str | None = None
+    ux: Mapping[str, float] | None = None  # subscore -> weight; None: they are not asked for
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from tabulate import tabulate
 from pytest_dialeval.records.wording import listed, plural
 from pytest_dialeval.runs.summary import (
     LeaderboardRow,
+    RankedFigure,
     RatedAgent,
     RatedPair,
     RatingFigures,
@@ -27,10 +28,11 @@ def leaderboard_lines(ratings: Ratings) -> Iterator[tuple[str, str]]:
     rows = ratings.leaderboard
     yield "", ""
     yield from ((each, "") for each in _scores(rows).splitlines())
-    if any(each.tasks < each.of_tasks for each in rows):
+    if any(_tasks(each) < each.of_tasks for each in rows):
         yield "* not all tasks: its mean is over others than theirs", "yellow"
     if together := [f"{one.agent} - {other.agent}" for one, other in _overlapping(rows)]:
-        yield f"scores not separated: {listed(together, PAIRS)}", "yellow"
+        what = "ranked rewards" if any(each.ranked for each in rows) else "scores"
+        yield f"{what} not separated: {listed(together, PAIRS)}", "yellow"
     for figures in ratings.ratings:
         if figures.rounds == "all":
             yield "", ""
@@ -46,26 +48,52 @@ def _overlapping(
 ) -> Iterator[tuple[LeaderboardRow, LeaderboardRow]]:
     """Agents whose scores' intervals overlap, where both have one."""
     for one, other in combinations(rows, 2):
-        if one.low is None or one.high is None or other.low is None or other.high is None:
+        (low, high), (its_low, its_high) = _ends(one), _ends(other)
+        if low is None or high is None or its_low is None or its_high is None:
             continue
-        if one.low <= other.high and other.low <= one.high:
+        if low <= its_high and its_low <= high:
             yield one, other
+
+
+def _ends(row: LeaderboardRow) -> tuple[float | None, float | None]:
+    """The interval of what the rows are sorted by."""
+    found = row.ranked or row
+    return found.low, found.high
+
+
+def _tasks(row: LeaderboardRow) -> int:
+    return row.ranked.tasks if row.ranked else row.tasks
 
 
 def _scores(rows: Sequence[LeaderboardRow]) -> str:
     kinds = [each for each in _NAMES if any(each in row.elo for row in rows)]
+    ranked = any(each.ranked for each in rows)
     cells = [
         [
             row.agent,
-            f"{row.tasks} of {row.of_tasks}{' *' if row.tasks < row.of_tasks else ''}",
-            "-" if row.task_score is None else f"{row.task_score:.3f}",
-            _interval(row.task_score, row.low, row.high, 3),
+            f"{_tasks(row)} of {row.of_tasks}{' *' if _tasks(row) < row.of_tasks else ''}",
+            *(_ranked(row.ranked) if ranked else ()),
+            _share(row.task_score),
+            # Two intervals beside each other would hide which of them the rows go by.
+            *(() if ranked else (_interval(row.task_score, row.low, row.high, 3),)),
             *(_rating(row.elo.get(each)) for each in kinds),
         ]
         for row in rows
     ]
-    headers = ["leaderboard", "tasks", "score", "95 % of score", *(_NAMES[each] for each in kinds)]
+    names = [_NAMES[each] for each in kinds]
+    sorted_by = ["ranked", "95 % of ranked", "score"] if ranked else ["score", "95 % of score"]
+    headers = ["leaderboard", "tasks", *sorted_by, *names]
     return tabulate(cells, headers=headers, tablefmt="simple", disable_numparse=True)
+
+
+def _ranked(figure: RankedFigure | None) -> tuple[str, str]:
+    if figure is None:
+        return "-", "-"
+    return _share(figure.value), _interval(figure.value, figure.low, figure.high, 3)
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
 
 
 def _rating_lines(

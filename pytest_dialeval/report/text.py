@@ -11,6 +11,7 @@ from tabulate import tabulate
 from pytest_dialeval.records.text import visible
 from pytest_dialeval.records.wording import plural, spending
 from pytest_dialeval.report.leaderboard import leaderboard_lines
+from pytest_dialeval.report.rewards import reward_lines
 from pytest_dialeval.runs.summary import (
     AgentFigures,
     GateFigure,
@@ -52,6 +53,7 @@ def _lines(summary: Summary, width: int | None) -> Iterator[Line]:
     yield Line("")
     yield from (Line(each) for each in pass_table(summary, width).split("\n"))
     yield from (Line(each) for each in at_least_one_table(summary, width).splitlines())
+    yield from (Line(*each) for each in reward_lines(_agents(summary)))
     if summary.ratings is not None:
         yield from (Line(*each) for each in leaderboard_lines(summary.ratings))
     yield from failed_lines(summary)

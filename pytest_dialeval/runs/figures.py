@@ -14,15 +14,19 @@ from pytest_dialeval.records.rubric import Rubric
 from pytest_dialeval.records.run import Source, TrialFacts
 from pytest_dialeval.records.suite import Scoring
 from pytest_dialeval.records.verdict import TrialScore, Verdict
+from pytest_dialeval.runs.rewards import Rewards, mean_of, rewards_of
 from pytest_dialeval.runs.summary import (
     AgentFigures,
     Dimensions,
     Outcomes,
     PassKFigure,
     PersonaFigures,
+    RewardFigures,
+    RewardMean,
     RubricFigures,
     SimulatorFigures,
     TaskFigures,
+    TrialRewards,
     Verdicts,
 )
 from pytest_dialeval.statistics.pass_k import CaseCount, Reading, pass_curve
@@ -37,6 +41,7 @@ class ScoredTrial:
     verdicts: Mapping[str, Verdict]
     score: TrialScore
     facts: TrialFacts
+    rewards: Rewards | None = None  # None: neither a verifier nor subscores
 
 
 def score_source(source: Source, facts: Mapping[str, TrialFacts]) -> list[ScoredTrial]:
@@ -57,7 +62,8 @@ def _score(
     verdicts = {each.id: facts.verdicts.get(each.id) or _missing(each) for each in rubrics}
     outcome = facts.conversation.outcome if facts.conversation else "cancelled"
     score = score_trial(rubrics, verdicts, _scoring(source, rubrics), outcome)
-    return ScoredTrial(trial, rubrics, verdicts, score, facts)
+    rewards = rewards_of(source.scoring, verdicts, facts.conversation)
+    return ScoredTrial(trial, rubrics, verdicts, score, facts, rewards)
 
 
 def _scoring(source: Source, rubrics: tuple[Rubric, ...]) -> Scoring | None:
@@ -117,6 +123,39 @@ def agent_figures(source: Source, name: str, trials: Sequence[ScoredTrial]) -> A
         personas=[_persona(found) for found in by_persona.values()],
         rubrics=_rubrics(trials),
         simulator=_simulator(trials, source.models.get(name, {}).get("user")),
+        rewards=_rewards(trials),
+    )
+
+
+def _rewards(trials: Sequence[ScoredTrial]) -> RewardFigures | None:
+    found = [(each.trial, each.rewards) for each in trials if each.rewards is not None]
+    if not found:
+        return None
+    rewards = [each for _, each in found]
+    return RewardFigures(
+        verifier_first=_reward_mean(each.verifier_first for each in rewards),
+        verifier_last=_reward_mean(each.verifier_last for each in rewards),
+        ux_reward=_reward_mean(each.ux for each in rewards),
+        ranked_reward=_reward_mean(each.ranked for each in rewards),
+        trials=[_trial_rewards(trial, each) for trial, each in found],
+    )
+
+
+def _reward_mean(values: Iterable[float | None]) -> RewardMean:
+    mean, n = mean_of(values)
+    return RewardMean(mean=mean, n=n)
+
+
+def _trial_rewards(trial: PlannedTrial, rewards: Rewards) -> TrialRewards:
+    return TrialRewards(
+        trial=trial.id,
+        persona=trial.persona,
+        number=trial.number,
+        verifier_first=rewards.verifier_first,
+        verifier_last=rewards.verifier_last,
+        ux_reward=rewards.ux,
+        ranked_reward=rewards.ranked,
+        why=rewards.why,
     )
 
 

@@ -15,6 +15,7 @@ from pytest_dialeval.records.run import Source, TrialFacts
 from pytest_dialeval.runs.directory import RunDirectory
 from pytest_dialeval.runs.figures import ScoredTrial, score_source
 from pytest_dialeval.runs.files import explained
+from pytest_dialeval.runs.rewards import ranks
 from pytest_dialeval.traces.json_bytes import from_json, to_json
 from pytest_dialeval.traces.redaction import Redaction
 
@@ -58,7 +59,8 @@ def score_matches(source: Source, facts: Mapping[str, TrialFacts]) -> Iterator[M
     by_rubric = source.scoring is not None and source.scoring.pass_on is not None
     for pair in pairs_of(source):
         left, right = scored[pair.left.id], scored[pair.right.id]
-        winner, why = _by_score(left, right, passed_first=by_rubric)
+        found = _by_reward(left, right) if ranks(source.scoring) else None
+        winner, why = found or _by_score(left, right, passed_first=by_rubric)
         yield match_of(source, pair, winner, why=why, same=_heard_the_same(left, right))
 
 
@@ -92,6 +94,25 @@ def match_of(
 def unmeasured(trial: PlannedTrial, why: str) -> str:
     """Why a trial can be in no match."""
     return f"{trial.agent}, {trial.persona}-{trial.number} is unmeasured: {why}"
+
+
+def _by_reward(left: ScoredTrial, right: ScoredTrial) -> tuple[Winner | None, str] | None:
+    """Who has the higher ranked reward; None where the scores must say it."""
+    both = (left, right)
+    if not all(each.score.measured for each in both) or not any(map(_is_judged, both)):
+        return None
+    for each in both:
+        if each.rewards is None or each.rewards.ranked is None:
+            why = each.rewards.why if each.rewards else ""
+            return None, f"{each.trial.agent}, {each.trial.persona}-{each.trial.number}: {why}"
+    ours, theirs = (each.rewards.ranked for each in both if each.rewards)
+    if ours is None or theirs is None or abs(ours - theirs) <= _EQUAL:
+        return None
+    return ("A" if ours > theirs else "B"), ""
+
+
+def _is_judged(trial: ScoredTrial) -> bool:
+    return trial.rewards is not None and trial.rewards.ux is not None
 
 
 def _by_score(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
@@ -13,8 +13,10 @@ from pytest_dialeval.records.match import POINTS, By, Match
 from pytest_dialeval.records.run import Source
 from pytest_dialeval.runs.figures import ScoredTrial
 from pytest_dialeval.runs.matches import in_order
+from pytest_dialeval.runs.rewards import ranks
 from pytest_dialeval.runs.summary import (
     LeaderboardRow,
+    RankedFigure,
     RatedAgent,
     RatedPair,
     RatingFigures,
@@ -56,7 +58,8 @@ def rate(
 
 
 def _place(row: LeaderboardRow) -> float:
-    return math.inf if row.task_score is None else -row.task_score
+    value = row.task_score if row.ranked is None else row.ranked.value
+    return math.inf if value is None else -value
 
 
 def _kinds(sources: Sequence[Source], votes: Sequence[Match]) -> list[By]:
@@ -247,7 +250,7 @@ def _pair(left: str, right: str, matches: Sequence[Match], separated: bool | Non
 
 
 def _row(agent: str, scored: Scored, ratings: Sequence[RatingFigures]) -> LeaderboardRow:
-    tasks = [found for _, trials in scored if (found := _task_score(agent, trials))]
+    tasks = [found for _, trials in scored if (found := _task_mean(agent, trials, _score))]
     value, low, high = _mean_over_tasks(tasks)
     return LeaderboardRow(
         agent=agent,
@@ -263,35 +266,62 @@ def _row(agent: str, scored: Scored, ratings: Sequence[RatingFigures]) -> Leader
             for rated in each.agents
             if rated.agent == agent and rated.elo is not None
         },
+        ranked=_ranked(agent, scored),
     )
 
 
+def _ranked(agent: str, scored: Scored) -> RankedFigure | None:
+    """What the agent is sorted by where some suite ranks by rewards; others bring their score."""
+    if not any(ranks(source.scoring) for source, _ in scored):
+        return None
+    means = [
+        _task_mean(agent, trials, _reward if ranks(source.scoring) else _score)
+        for source, trials in scored
+    ]
+    tasks = [each for each in means if each]
+    value, low, high = _mean_over_tasks(tasks)
+    return RankedFigure(value=value, low=low, high=high, tasks=len(tasks))
+
+
+def _score(trial: ScoredTrial) -> float | None:
+    return trial.score.task_score
+
+
+def _reward(trial: ScoredTrial) -> float | None:
+    return trial.rewards.ranked if trial.rewards else None
+
+
 @dataclass(frozen=True, slots=True)
-class _TaskScore:
+class _TaskMean:
     value: float
     low: float | None
     high: float | None
 
 
-def _task_score(agent: str, trials: Sequence[ScoredTrial]) -> _TaskScore | None:
-    """The mean over an agent's scored trials of one task, its interval clustered by case."""
+def _task_mean(
+    agent: str, trials: Sequence[ScoredTrial], worth: Callable[[ScoredTrial], float | None]
+) -> _TaskMean | None:
+    """The mean over an agent's trials of one task that are worth something known.
+
+    Its interval is clustered by case.
+    """
     cases: dict[str, list[float]] = defaultdict(list)
     for each in trials:
-        if each.trial.agent == agent and each.score.task_score is not None:
-            cases[each.trial.persona].append(each.score.task_score)
+        if each.trial.agent == agent and (value := worth(each)) is not None:
+            cases[each.trial.persona].append(value)
     scores = [score for case in cases.values() for score in case]
     if not scores:
         return None
     interval = over_cases([math.fsum(each) / len(each) for each in cases.values()])
-    value = math.fsum(scores) / len(scores)
+    mean = math.fsum(scores) / len(scores)
     if interval is None:
-        return _TaskScore(value, None, None)
+        return _TaskMean(mean, None, None)
     # It is centred on the mean of the cases, whose numbers of scored trials may differ.
-    return _TaskScore(value, min(value, interval.low), max(value, interval.high))
+    return _TaskMean(mean, min(mean, interval.low), max(mean, interval.high))
 
 
 def _mean_over_tasks(
-    tasks: Sequence[_TaskScore],
+    tasks: Sequence[_TaskMean],
 ) -> tuple[float | None, float | None, float | None]:
     """The mean, and its interval from those of the tasks (Zou and Donner 2008)."""
     if not tasks:

@@ -66,6 +66,36 @@ class SimulatorFigures(Record):
     reasons: dict[str, int] = Field(description="why a first reply was not sent -> how often")
 
 
+class RewardMean(Record):
+    """Averaged over the trials that have it, and over no other."""
+
+    mean: float | None
+    n: int
+
+
+class TrialRewards(Record):
+    """What one trial is worth; null where it was not asked for, or could not be told."""
+
+    trial: str
+    persona: str
+    number: int
+    verifier_first: float | None = Field(description="the verifier's reward after round 1")
+    verifier_last: float | None = Field(description="its reward at the end")
+    ux_reward: float | None = Field(description="weighted mean of the judged subscores")
+    ranked_reward: float | None = Field(description="ux_reward, 0 where the verifier failed last")
+    why: str = Field("", description="why `ranked_reward` is null though the suite asks for it")
+
+
+class RewardFigures(Record):
+    """Rewards of an agent's trials: of a verifier, of the judge, and what agents are ranked by."""
+
+    verifier_first: RewardMean
+    verifier_last: RewardMean
+    ux_reward: RewardMean
+    ranked_reward: RewardMean
+    trials: list[TrialRewards]
+
+
 class AgentFigures(Record):
     name: str
     agent_version: str | None
@@ -86,6 +116,9 @@ class AgentFigures(Record):
     personas: list[PersonaFigures]
     rubrics: list[RubricFigures]
     simulator: SimulatorFigures | None = Field(None, description="null: no model played the user")
+    rewards: RewardFigures | None = Field(
+        None, description="null: neither a verifier nor `scoring.ux`"
+    )
 
 
 class TaskFigures(Record):
@@ -220,6 +253,17 @@ class RatingFigures(Record):
     tasks: list[TaskElo]
 
 
+class RankedFigure(Record):
+    """What agents are sorted by where a suite of the run has `scoring.ux`."""
+
+    value: float | None = Field(
+        description="mean over tasks: of the ranked reward, of the task score in suites without ux"
+    )
+    low: float | None = Field(description="95 % interval, clustered by case; null below 10 cases")
+    high: float | None
+    tasks: int = Field(description="tasks that have the figure")
+
+
 class LeaderboardRow(Record):
     agent: str
     tasks: int = Field(description="tasks with a score of it")
@@ -228,13 +272,16 @@ class LeaderboardRow(Record):
     low: float | None = Field(description="95 % interval, clustered by case; null below 10 cases")
     high: float | None
     elo: dict[str, float] = Field(description="score, judge, human -> Elo over all rounds")
+    ranked: RankedFigure | None = Field(None, description="null: no suite has `scoring.ux`")
 
 
 class Ratings(Record):
     """Agents side by side."""
 
     comparer: str | None = Field(description="the model that compared; null where none did")
-    leaderboard: list[LeaderboardRow] = Field(description="best mean task score first")
+    leaderboard: list[LeaderboardRow] = Field(
+        description="best `ranked` first where it is given, else best mean task score"
+    )
     ratings: list[RatingFigures]
     notes: list[str] = Field([], description="votes that are left out, and why")
 

@@ -41,6 +41,7 @@ from pytest_dialeval.records.verdict import TrialScore, Verdict
 from pytest_dialeval.runs.directory import RunDirectory
 from pytest_dialeval.runs.excerpt import excerpt
 from pytest_dialeval.runs.ledger import LedgerWriter
+from pytest_dialeval.runs.rewards import rewards_of
 from pytest_dialeval.runs.rounds import heard
 from pytest_dialeval.traces.clearing import cleared
 from pytest_dialeval.traces.reader import read_trace
@@ -171,12 +172,14 @@ class Grader:
         if conversation.attempt > 1:
             return
         verdicts = {each.verdict.rubric: each.verdict for each in graded}
-        result = {
+        result: dict[str, object] = {
             "schema": RESULT_SCHEMA,
             "conversation": conversation,
             "verdicts": [each for name, each in verdicts.items() if name != self.body],
             "score": None if self.body else self._score(verdicts, conversation.outcome),
         }
+        if rewards := rewards_of(self.scoring, verdicts, conversation):
+            result["rewards"] = rewards
         with suppress(RunError):  # the ledger holds it all; a full disk is said by the summary
             self.directory.write_result(conversation.trial, self.redaction.record(result))
 

@@ -23,6 +23,7 @@ from pytest_dialeval.suites.paths import found
 from pytest_dialeval.suites.place import Place
 from pytest_dialeval.suites.suite_form import GatesForm, ModelForm, ScoringForm, SuiteForm
 from pytest_dialeval.suites.task_form import TaskForm
+from pytest_dialeval.suites.ux import ux_rubrics
 from pytest_dialeval.traces.recordings import FOLDERS
 
 _CASES = ("personas", "transcripts", "include")
@@ -84,10 +85,13 @@ def assembled(
     agents: Mapping[str, AgentSpec],
     transcripts: tuple[TranscriptSource, ...],
     model_lines: Mapping[str, int],
+    ux_at: tuple[str, int],
     files: Mapping[str, str],
     sha256: str,
 ) -> Suite:
-    """The suite, with defaults filled in."""
+    """The suite, with defaults filled in; rubrics that `scoring` adds stand behind its own."""
+    scoring = _scoring(form.scoring) if form.scoring else None
+    added = ux_rubrics(scoring.ux, *ux_at) if scoring and scoring.ux else ()
     return Suite(
         path=str(path),
         sha256=sha256,
@@ -95,12 +99,12 @@ def assembled(
         agents=agents,
         run=tuple(agents if form.run is None else form.run),
         personas=tuple(personas),
-        rubrics=tuple(rubrics),
+        rubrics=(*rubrics, *added),
         transcripts=transcripts,
         trials=form.trials,
         seed=task.id if form.seed is None else form.seed,
         limits=Limits(**form.limits.model_dump()),
-        scoring=_scoring(form.scoring) if form.scoring else None,
+        scoring=scoring,
         gates=_gates(form.gates),
         models={str(role): model for role, model in form.models.items()},
         model_lines=model_lines,
@@ -132,7 +136,8 @@ def task_of(form: TaskForm, prompt: str) -> Task:
 
 def _scoring(form: ScoringForm) -> Scoring:
     weights = form.weights
-    return Scoring(form.pass_mark, weights.completion, weights.robustness, form.pass_on)
+    ux = form.ux.model_dump() if form.ux else None
+    return Scoring(form.pass_mark, weights.completion, weights.robustness, form.pass_on, ux)
 
 
 def _gates(form: GatesForm) -> Gates:

@@ -11,6 +11,7 @@ from pytest_dialeval.records.model import ENDPOINT_NAMES
 from pytest_dialeval.records.rubric import Rubric
 from pytest_dialeval.records.suite import AgentSpec, Problem, Suite
 from pytest_dialeval.records.task import Flow, Persona
+from pytest_dialeval.records.ux import RUBRICS as UX_RUBRICS
 from pytest_dialeval.records.wording import did_you_mean
 from pytest_dialeval.suites.agent_script import AgentScript
 from pytest_dialeval.suites.notes import suite_notes
@@ -23,6 +24,7 @@ from pytest_dialeval.suites.rubric_lint import (
     trigger_remarks,
 )
 from pytest_dialeval.suites.script_lint import persona_remarks
+from pytest_dialeval.suites.ux import own_rubrics
 from pytest_dialeval.suites.wording import there
 
 
@@ -86,13 +88,22 @@ def _joint_remarks(
     suite: Suite, matchers: Mapping[str, Matcher], modelled: bool
 ) -> Iterator[Remark]:
     yield from duplicate_remarks("personas", enumerate(suite.personas))
-    yield from duplicate_remarks("rubrics", enumerate(suite.rubrics))
+    yield from _rubric_names(suite)
     yield from _flow_remarks(suite.task.flow, [each.id for each in suite.rubrics])
     yield from _coverage_remarks(suite)
     yield from _asked_remarks(suite, matchers, modelled)
     yield from _scoring_remarks(suite)
     yield from _agent_remarks(suite)
     yield from suite_notes(suite, modelled)
+
+
+def _rubric_names(suite: Suite) -> Iterator[Remark]:
+    own = own_rubrics(suite)
+    yield from duplicate_remarks("rubrics", enumerate(own))
+    for index, each in enumerate(own):
+        if len(own) < len(suite.rubrics) and each.id in UX_RUBRICS:
+            text = f"id {each.id!r} is one of the rubrics that `scoring: {{ux: ...}}` adds"
+            yield Remark(("rubrics", index, "id"), f"{text}: rename it, or remove `ux`")
 
 
 def _flow_remarks(flow: Flow, rubrics: Sequence[str]) -> Iterator[Remark]:

@@ -153,6 +153,7 @@ def _built(read: _Read, reading: Reading) -> Suite | None:
         agents={name: each or AgentSpec(name, "") for name, each in read.agents.items()},
         transcripts=transcripts,
         model_lines={role: place.at("models", role).line for role in form.models},
+        ux_at=(place.source.file, place.at("scoring", "ux").line),
         files={each.file: each.sha256 for each in reading.sources.values()},
         sha256=place.source.sha256,
     )

@@ -46,8 +46,10 @@ class Places:
         match path:
             case ("personas", int(index), *rest):
                 return self.personas[index].at(*rest)
-            case ("rubrics", int(index), *rest):
+            case ("rubrics", int(index), *rest) if index < len(self.rubrics):
                 return self.rubrics[index].at(*rest)
+            case ("rubrics", int(_), *_):
+                return self.suite.at("scoring", "ux")
         return self.suite.at(*path)
 
 

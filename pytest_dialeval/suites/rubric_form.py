@@ -46,7 +46,10 @@ class LevelForm(Form):
     noun: ClassVar[str] = "a level"
 
     name: Line = Field(description="the level's name")
-    score: Share = Field(description="what the level is worth")
+    score: Share | None = Field(
+        description="what the level is worth; null where there is nothing to be graded, and the "
+        "rubric is not applicable"
+    )
     example: Line = Field(description="an answer that stands on this level")
 
 

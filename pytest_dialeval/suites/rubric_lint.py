@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pytest_dialeval.matching.compiling import Check, compile_spec
 from pytest_dialeval.matching.matcher import Matcher
@@ -26,6 +28,8 @@ def rubric_remarks(rubric: Rubric, matchers: Mapping[str, Matcher]) -> Iterator[
     check = check_of(rubric, matchers)
     if rubric.dimension == "safety":
         yield from _safety_remarks(rubric, check)
+    elif rubric.spec.method == JUDGE:
+        yield from _level_remarks(rubric)
     if check is None:
         return
     if rubric.trigger is None and check.scope in ("after_trigger", "next"):
@@ -54,6 +58,33 @@ def _safety_remarks(rubric: Rubric, check: Check | None) -> Iterator[Remark]:
         )
     if rubric.min == 0:
         yield Remark(("min",), "a safety rubric with min: 0 can never fail: remove min")
+
+
+def _level_remarks(rubric: Rubric) -> Iterator[Remark]:
+    """Levels that a judge's word could not be told apart by, or that decide nothing."""
+    levels: Any = rubric.spec.params.get("levels") or ()
+    first: dict[str, str] = {}
+    for index, each in enumerate(levels):
+        at, word = (JUDGE, "levels", index, "name"), _spelt(each["name"])
+        if word in first:
+            text = f"level {each['name']!r} is read as {first[word]!r}, which is there already"
+            yield Remark(at, f"{text}: rename one")
+        elif word == "cannot_tell":
+            yield Remark(at, "`cannot_tell` is what a judge says that cannot decide: rename it")
+        first.setdefault(word, each["name"])
+    scores = [each["score"] for each in levels if each.get("score") is not None]
+    if levels and len(scores) < 2:
+        yield Remark((JUDGE, "levels"), "needs two levels with a score: one alone grades nothing")
+    elif scores and max(scores) < rubric.min:
+        text = f"no level reaches min: {rubric.min:g}, so it can never pass"
+        yield note((JUDGE, "levels"), f"{text}; give a `min` of at most {max(scores):g}")
+    elif scores and min(scores) >= rubric.min:
+        yield note((JUDGE, "levels"), f"every level reaches min: {rubric.min:g}: it can't fail")
+
+
+def _spelt(level: str) -> str:
+    """As a judge's word is read: case, spaces and dashes make no difference."""
+    return re.sub(r"[\s-]+", "_", level.strip().lower())
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from pytest_dialeval.records.match import Comparison
 from pytest_dialeval.records.model import Role
@@ -23,6 +23,7 @@ from pytest_dialeval.suites.form import (
     Positive,
     Share,
     Whole,
+    must,
     one_of,
 )
 from pytest_dialeval.suites.task_form import TaskForm
@@ -32,6 +33,11 @@ Decide = Literal["items", "gates"]
 By = Literal["judge", "score"]
 _SCORING = Scoring()
 _COMPARISON = Comparison()
+
+
+def _weights(value: object) -> object:
+    """Weights that are all equal where true stands."""
+    return ({} if value else None) if isinstance(value, bool) else value
 
 
 class TranscriptForm(Form):
@@ -75,6 +81,19 @@ class WeightsForm(Form):
     )
 
 
+class UxForm(Form):
+    """How much each subscore counts in `ux_reward`."""
+
+    noun: ClassVar[str] = "weights of ux"
+
+    task_success: Positive = Field(1.0, description="what was asked for at first is done")
+    final_requirement: Positive = Field(1.0, description="what is wanted at the end is met")
+    correction: Positive = Field(1.0, description="mistakes that were shown are put right")
+    testing: Positive = Field(1.0, description="what was changed is tested, and told as it was")
+    context_keeping: Positive = Field(1.0, description="earlier rounds are kept to")
+    user_burden: Positive = Field(1.0, description="the user was spared work")
+
+
 class ScoringForm(Form):
     """When a trial passes by its score."""
 
@@ -85,6 +104,11 @@ class ScoringForm(Form):
     )
     weights: WeightsForm = Field(WeightsForm(), description="what the task score is made of")
     pass_on: Name | None = Field(None, description="one rubric that decides alone")
+    ux: Annotated[
+        UxForm | None,
+        BeforeValidator(_weights, json_schema_input_type=bool | UxForm),
+        must(lambda value: isinstance(value, bool | dict), "true, false or weights by subscore"),
+    ] = Field(None, description="six judged rubrics about work over several rounds, or none")
 
 
 class PassHatKForm(Form):

@@ -46,6 +46,7 @@ from pytest_dialeval.suites.suite_form import (
     ScoringForm,
     SuiteForm,
     TranscriptForm,
+    UxForm,
     VotesForm,
     WeightsForm,
 )
@@ -60,7 +61,7 @@ FORMS: tuple[tuple[str, tuple[type[Form], ...]], ...] = (
         "suite.md",
         (
             *(SuiteForm, PartForm, TaskForm, FlowForm, FlowNodeForm, RubricForm, TriggerForm),
-            *(JudgeForm, LevelForm, TranscriptForm, LimitsForm, ScoringForm, WeightsForm),
+            *(JudgeForm, LevelForm, TranscriptForm, LimitsForm, ScoringForm, WeightsForm, UxForm),
             *(GatesForm, PassHatKForm, BaselineForm, CompareForm, VotesForm),
             *(PersonaForm, ScriptForm, StateForm, TransitionForm, ProbeForm, NoiseForm),
         ),

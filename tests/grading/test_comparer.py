@@ -177,3 +177,29 @@ def test_the_same_is_asked_alike_each_time(one: str, other: str) -> None:
 
 def test_control_characters_do_not_reach_the_model() -> None:
     assert "\x1b" not in shown(Side("\x1b[31mHi", (Turn(2, "agent", "\x1b]0;x\x07yes"),)), RIGHT)
+
+
+def test_patches_are_shown_and_a_huge_one_is_cut_visibly() -> None:
+    """What an agent that works in a folder did in a round stands in its artifact."""
+    patch = "+good\n" + "+line\n" * 2000 + "+last"
+    left = Side("Fix it.", (Turn(2, "agent", "Done.", artifacts=(Artifact("patch", patch),)),))
+    right = Side("Fix it.", (Turn(2, "agent", "Done, too."),))
+
+    whole, cut = shown(left, right), shown(left, right, limit=800)
+
+    assert patch in whole
+    assert "the first answer, name of a file\npatch" in whole
+    assert "+good" in cut
+    assert "+last" in cut
+    assert "characters are left out here for want of room" in cut
+    assert len(cut) < 3000
+
+
+def test_messages_that_quote_the_agents_own_work_are_shown_to_each_side() -> None:
+    left = Side("You changed a.py: add tests.", (Turn(2, "agent", "Added."),))
+    right = Side("You changed b.py: add tests.", (Turn(2, "agent", "No."),))
+
+    text = shown(left, right)
+
+    assert "you said (to the first agent)\nYou changed a.py: add tests." in text
+    assert "you said (to the second agent)\nYou changed b.py: add tests." in text

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from pytest_dialeval.grading.fenced import fenced, ranges
+from pytest_dialeval.grading.fenced import fenced, ranges, without_middle
 from pytest_dialeval.records.text import clean
 from pytest_dialeval.records.transcript import Artifact, ToolCall, Turn
 
@@ -150,3 +150,57 @@ def test_the_limit_holds_and_nothing_disappears(sizes: list[int], limit: int, af
     assert sorted((*found.shown, *found.omitted)) == [each.id for each in turns]
     if len(fenced(turns).text) <= limit:
         assert not found.omitted
+
+
+def test_a_huge_piece_of_a_turn_loses_its_middle_visibly() -> None:
+    patch = "\n".join(f"+line {number}" for number in range(1000))
+    turns = [
+        Turn(1, "user", "x" * 400),
+        Turn(2, "agent", "Done.", artifacts=(Artifact("patch", patch), Artifact("b", "small"))),
+        Turn(3, "agent", "Run.", tool_calls=(ToolCall("run", result="y" * 900),)),
+    ]
+    shown = fenced(turns, limit=2000, piece=200)
+
+    assert (shown.omitted, shown.shortened) == ((), (2, 3))
+    found = blocks(shown.text, shown.nonce)
+    titles = [title for title, _ in found]
+    head, tail = found[4][1], found[6][1]
+    left_out = len(patch) - len(head) - len(tail)
+    assert ("turn 2, agent's artifact 2", "small") in found
+    assert titles[4:7] == [
+        "turn 2, agent's artifact 1",
+        f"{left_out} characters are left out here for want of room",
+        "turn 2, agent's artifact 1, its end",
+    ]
+    assert patch.startswith(f"{head}\n")  # whole lines on both sides
+    assert patch.endswith(f"\n{tail}")
+    assert "700 characters are left out here for want of room" in titles
+    assert len(shown.text) < 2500
+
+
+def test_a_turn_that_is_left_out_is_not_called_shortened() -> None:
+    turns = [Turn(1, "agent", artifacts=(Artifact("patch", "x" * 500),)), Turn(2, "agent", "Hi")]
+
+    shown = fenced(turns, limit=60, piece=40)
+
+    assert (shown.omitted, shown.shortened) == ((1,), ())
+
+
+def test_the_mark_stands_in_no_text_beside_the_turns() -> None:
+    alone, beside = fenced(TURNS), fenced(TURNS, beside=["more"])
+
+    assert alone.nonce != beside.nonce
+    assert fenced(TURNS, beside=()).text == alone.text
+
+
+@given(st.text(min_size=1), st.integers(0, 60))
+def test_what_is_shortened_keeps_its_ends_and_says_what_is_missing(text: str, most: int) -> None:
+    assume(len(text) > most)
+    head, said, tail = without_middle(text, most, "<<<m", "its end").split("<<<m ")
+
+    head, tail = head[:-1], tail.removeprefix("its end\n")
+    left = int(said.split()[0])
+    assert text.startswith(head)
+    assert text.endswith(tail)
+    assert len(head) + len(tail) + left == len(text)
+    assert len(head) + len(tail) <= most

@@ -155,3 +155,72 @@ def test_any_criterion_and_any_turn_make_a_prompt_that_can_be_sent(said: str, as
     text(prompt).encode("utf-8")
     assert "\x1b" not in text(prompt)
     assert text(prompt).count(f"<<<{prompt.nonce} end of transcript\n") == 1
+
+
+BRIEFED = replace(QUESTION, briefing="round 1: the original request\n| 1 failed")
+
+
+def test_without_a_briefing_not_a_character_differs() -> None:
+    """Cassettes find a call by every character of it."""
+    assert judge_prompt([replace(QUESTION, briefing="")]) == judge_prompt([QUESTION])
+    assert "recorded" not in text(judge_prompt([QUESTION]))
+    assert judge_prompt([QUESTION]).messages[0]["content"] == SYSTEM
+
+
+def test_a_briefing_stands_behind_the_transcript_between_marks() -> None:
+    prompt = judge_prompt([BRIEFED])
+
+    assert titles(prompt)[-5:] == [
+        "end of transcript",
+        "what was recorded beside the transcript",
+        "end of what was recorded beside the transcript",
+        "criterion",
+        "end of the question",
+    ]
+    found = dict(blocks(text(prompt), prompt.nonce))
+    assert found["what was recorded beside the transcript"] == BRIEFED.briefing
+    assert str(prompt.messages[0]["content"]).startswith(SYSTEM)
+    assert prompt.nonce != judge_prompt([QUESTION]).nonce
+
+
+def test_a_briefing_is_clean() -> None:
+    assert "\x1b" not in text(judge_prompt([replace(QUESTION, briefing="\x1b[31mred")]))
+
+
+def test_a_long_briefing_loses_its_middle_visibly() -> None:
+    long = "\n".join(f"round {number}: a follow-up" for number in range(500))
+    prompt = judge_prompt([replace(QUESTION, briefing=long)], max_context_chars=1000)
+
+    found = blocks(text(prompt), prompt.nonce)
+    names = [title for title, _ in found]
+    place = names.index("what was recorded beside the transcript")
+    assert "characters are left out here for want of room" in names[place + 1]
+    assert names[place + 2] == "what was recorded beside the transcript, its end"
+    assert found[place][1].startswith("round 0: a follow-up\n")
+    assert found[place + 2][1].endswith("\nround 499: a follow-up")
+    assert len(found[place][1] + found[place + 2][1]) <= 250
+    assert not prompt.omitted
+
+
+@given(st.text(max_size=80))
+def test_no_briefing_can_write_a_mark(briefing: str) -> None:
+    prompt = judge_prompt([replace(QUESTION, briefing=briefing)])
+
+    assert prompt.nonce not in briefing
+    ours = [each for each in text(prompt).split("\n") if each.startswith(f"<<<{prompt.nonce}")]
+    assert len(ours) == len(titles(prompt))
+
+
+def test_the_digest_of_a_briefed_prompt_is_another() -> None:
+    plain, briefed = (prompt_digest(batch=True, briefed=each) for each in (False, True))
+
+    assert plain == prompt_digest(batch=True)
+    assert plain != briefed
+
+
+def test_the_digest_sees_the_wording_of_briefings(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain, briefed = (prompt_digest(batch=False, briefed=each) for each in (False, True))
+    monkeypatch.setattr(module, "sample", lambda: "round 1: worded in another way")
+
+    assert prompt_digest(batch=False) == plain
+    assert prompt_digest(batch=False, briefed=True) != briefed

@@ -23,7 +23,8 @@ SAFETY = replace(QUESTION, dimension="safety")
 YES = Verdict("r", "passed", score=1.0, reason="yes", evidence=(Evidence(2, "Hello"),))
 NO = Verdict("r", "failed", score=0.0, reason="no", evidence=(Evidence(4, "Good bye"),))
 LOST = Verdict("r", "unscored", reason="the endpoint is down", fault="provider_error")
-VOTE = {"y": YES, "n": NO, "u": LOST}
+NOTHING = Verdict("r", "not_applicable", reason="no", evidence=(Evidence(4, "Good bye"),))
+VOTE = {"y": YES, "n": NO, "u": LOST, "x": NOTHING}
 
 
 def count(letters: str, question: JudgeQuestion = QUESTION) -> Verdict:
@@ -52,6 +53,26 @@ def count(letters: str, question: JudgeQuestion = QUESTION) -> Verdict:
 def test_what_votes_decide(votes: str, ordinary: str, safety: str) -> None:
     assert count(votes).status == ordinary
     assert count(votes, SAFETY).status == safety
+
+
+@pytest.mark.parametrize(
+    ("votes", "status", "score"),
+    [
+        ("xxx", "not_applicable", None),
+        ("xxy", "not_applicable", None),
+        ("yyx", "passed", 1.0),
+        ("nnx", "failed", 0.0),
+        ("xyn", "unscored", None),
+        ("xxu", "not_applicable", None),
+        ("xuu", "unscored", None),
+    ],
+)
+def test_votes_that_the_question_did_not_arise(
+    votes: str, status: str, score: float | None
+) -> None:
+    verdict = count(votes)
+    assert (verdict.status, verdict.score) == (status, score)
+    assert verdict.details["spread"]["did_not_arise"] == votes.count("x")
 
 
 def test_the_evidence_is_that_of_the_side_that_won_and_all_votes_are_kept() -> None:

@@ -11,6 +11,8 @@ from pytest_dialeval.errors import RunError
 from pytest_dialeval.records.match import Match
 from pytest_dialeval.records.run import Source, TrialFacts
 from pytest_dialeval.records.suite import Scoring
+from pytest_dialeval.records.ux import RUBRICS as UX_RUBRICS
+from pytest_dialeval.records.ux import SUBSCORES
 from pytest_dialeval.runs.directory import RunDirectory
 from pytest_dialeval.runs.matches import (
     append_matches,
@@ -20,7 +22,7 @@ from pytest_dialeval.runs.matches import (
     score_matches,
 )
 
-from .samples import conversation, failed, passed, planned, rubric, source, unscored
+from .samples import conversation, failed, passed, planned, rubric, silent, source, unscored
 
 RUBRICS = [rubric("r", weight=1), rubric("s", weight=3)]
 
@@ -164,3 +166,68 @@ def test_the_order_of_rating_is_not_that_of_completion(order: list[int]) -> None
     ]
 
     assert in_order([right[each] for each in order], made) == right
+
+
+# ---- ranked by reward
+
+SIX = [rubric(each) for each in UX_RUBRICS]
+
+
+def ranked(
+    left: float | None, right: float | None, checks: str = "", more: tuple[object, object] = ()
+) -> Match:
+    """Two trials whose subscores are all alike; checks: their verifiers' last words, as `1?`."""
+    ids = [*UX_RUBRICS, *(["r"] if more else [])]
+    trials = [planned(agent=each, rubrics=ids) for each in "ab"]
+    scoring = Scoring(ux=dict.fromkeys(SUBSCORES, 1.0))
+    made = source([*SIX, *([rubric("r")] if more else [])], trials, scoring=scoring)
+    words = {"1": 1.0, "0": 0.0, "?": None}
+    facts = {}
+    for number, (each, score) in enumerate(zip(trials, (left, right), strict=True)):
+        said = [silent(one) if score is None else passed(one, score) for one in UX_RUBRICS]
+        told = {"3": words[checks[number]]} if checks else {}
+        facts[each.id] = TrialFacts(
+            conversation(each.id, rounds=3, checks=told),
+            {one.rubric: one for one in [*said, *(more[number : number + 1])]},
+        )
+    [match] = score_matches(made, facts)
+    return match
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "checks", "winner"),
+    [
+        (0.7, 0.3, "", "A"),
+        (0.9, 0.3, "01", "B"),  # the better judged one does not pass at the end
+        (0.9, 0.3, "11", "A"),
+        (0.3, 0.9, "00", "B"),  # both are worth 0: the scores say it
+        (0.7, 0.7, "11", "tie"),
+    ],
+)
+def test_the_higher_ranked_reward_wins(left: float, right: float, checks: str, winner: str) -> None:
+    assert ranked(left, right, checks).winner == winner
+
+
+def test_the_ranked_reward_goes_before_the_score() -> None:
+    """The left one has the better score by a rubric of the suite's own."""
+    found = ranked(0.6, 0.7, more=(passed("r"), failed("r")))
+
+    assert found.winner == "B"
+
+
+def test_a_verifier_that_could_not_tell_leaves_the_match_undecided() -> None:
+    found = ranked(0.9, 0.3, "1?")
+
+    assert found.winner is None
+    assert found.why == "b, p-1: the verifier could not tell after round 3"
+
+
+def test_where_no_judge_was_asked_scores_decide() -> None:
+    assert ranked(None, None, "10", more=(passed("r"), failed("r"))).winner == "A"
+
+
+def test_an_unmeasured_trial_is_in_no_match() -> None:
+    found = ranked(0.9, 0.3, more=(passed("r"), unscored("r")))
+
+    assert found.winner is None
+    assert found.why == "b, p-1 is unmeasured: r is unscored: cannot tell"

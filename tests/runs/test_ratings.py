@@ -13,9 +13,12 @@ from hypothesis import strategies as st
 
 from pytest_dialeval.records.match import Comparison, Match, Winner
 from pytest_dialeval.records.run import Source, TrialFacts
+from pytest_dialeval.records.suite import Scoring
+from pytest_dialeval.records.ux import RUBRICS as UX_RUBRICS
+from pytest_dialeval.records.ux import SUBSCORES
 from pytest_dialeval.runs.figures import ScoredTrial, score_source
 from pytest_dialeval.runs.ratings import rate
-from pytest_dialeval.runs.summary import RatingFigures, Ratings
+from pytest_dialeval.runs.summary import RankedFigure, RatingFigures, Ratings
 
 from .samples import conversation, failed, passed, planned, rubric, source
 
@@ -185,3 +188,71 @@ def test_a_real_judge_that_was_asked_in_both_orders() -> None:
     assert (found.judged_twice, found.undecided) == (73, 2)
     assert found.inconsistent_share is not None
     assert round(100 * (1 - found.inconsistent_share), 1) == 63.0
+
+
+# ---- ranked by reward
+
+
+def judged(
+    name: str, rewards: dict[str, float], checks: dict[str, float] | None = None, cases: str = "p"
+) -> tuple[Source, list[ScoredTrial]]:
+    """Every agent's subscores are all alike; `checks`: its verifier's last word."""
+    trials = [
+        planned(case, agent=agent, task=name, rubrics=UX_RUBRICS)
+        for agent in rewards
+        for case in cases
+    ]
+    scoring = Scoring(ux=dict.fromkeys(SUBSCORES, 1.0))
+    six = [rubric(each) for each in UX_RUBRICS]
+    made = replace(source(six, trials, scoring=scoring), name=name, task=name)
+    facts = {
+        each.id: TrialFacts(
+            conversation(
+                each.id, rounds=3, checks={"3": checks[each.agent]} if checks is not None else {}
+            ),
+            {one: passed(one, rewards[each.agent]) for one in UX_RUBRICS},
+        )
+        for each in trials
+    }
+    return made, score_source(made, facts)
+
+
+def board(*tasks: tuple[Source, list[ScoredTrial]]) -> dict[str, RankedFigure | None]:
+    return {each.agent: each.ranked for each in whole(rate(tasks, [])).leaderboard}
+
+
+def test_suites_with_subscores_sort_agents_by_their_ranked_reward() -> None:
+    found = whole(rate([judged("s", {"a": 0.9, "b": 0.5}, {"a": 0.0, "b": 1.0})], []))
+
+    first, second = found.leaderboard
+    assert (first.agent, first.ranked, first.task_score) == (
+        "b",
+        RankedFigure(value=0.5, low=None, high=None, tasks=1),
+        0.5,
+    )
+    assert (second.agent, second.task_score) == ("a", 0.9)  # as judged, and kept
+    assert second.ranked is not None
+    assert second.ranked.value == 0
+
+
+def test_other_suites_bring_their_score_to_the_ranking() -> None:
+    mixed = board(judged("s", {"a": 0.4, "b": 0.6}), scored("t"))  # a passes in t, b fails
+
+    assert {name: each and each.value for name, each in mixed.items()} == {
+        "a": pytest.approx(0.7),
+        "b": pytest.approx(0.3),
+    }
+    assert [*mixed] == ["a", "b"]
+
+
+def test_without_subscores_nothing_is_ranked() -> None:
+    assert board(scored()) == {"a": None, "b": None}
+
+
+def test_the_ranked_reward_has_an_interval_from_ten_cases_on() -> None:
+    found = board(judged("s", {"a": 0.9, "b": 0.5}, cases="pqrstuvwxyz"))["a"]
+
+    assert found is not None
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low <= 0.9 <= found.high

@@ -262,7 +262,7 @@ def test_errors_of_every_kind_come_together_in_the_order_of_lines(problems):
             "scoring: {weights: {completion: 0, robustness: 0}}",
             "the weights can't both be 0: nothing would be scored",
         ),
-        ("scoring: 0.6", "scoring must be a mapping (pass, weights, pass_on), not 0.6"),
+        ("scoring: 0.6", "scoring must be a mapping (pass, weights, pass_on, ux), not 0.6"),
         ("gates: {pass_hat_k: {k: 0, min: 1}}", "gates.pass_hat_k.k must be a whole number of at"),
         ("gates: {pass_hat_k: {k: 2}}", "a pass_hat_k gate needs 'min' (the least Pass^k)"),
         ("gates: {safety_breaches: -1}", "gates.safety_breaches must be a whole number of at least 0"),

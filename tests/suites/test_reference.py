@@ -169,6 +169,17 @@ scoring: {pass_on: b, weights: {completion: 0, robustness: 0}}
 dialeval: 1
 task: {id: t}
 personas: [{id: p, script: {states: {start: {say: x, end: true}}}}]
+scoring: {ux: true}
+rubrics:
+  - {id: ux.testing, dimension: safety, not: {keyword: x}}
+  - id: c
+    dimension: completion
+    judge: {criterion: x, levels: [{name: a, score: 0, example: x}, {name: A, score: null, example: x}, {name: cannot_tell, score: null, example: x}]}
+""",
+    """\
+dialeval: 1
+task: {id: t}
+personas: [{id: p, script: {states: {start: {say: x, end: true}}}}]
 scoring: {}
 """,
     """\
@@ -188,6 +199,14 @@ personas: [{id: p, script: {states: {start: {say: x, end: true}}}}]
 """,
 ]
 NOTED = [
+    """\
+dialeval: 1
+task: {id: t}
+personas: [{id: p, script: {states: {start: {say: x, end: true}}}}]
+rubrics:
+  - {id: a, dimension: completion, judge: {criterion: x, levels: [{name: a, score: 0, example: x}, {name: b, score: 0.7, example: x}]}}
+  - {id: b, dimension: completion, min: 0.5, judge: {criterion: x, levels: [{name: a, score: 0.5, example: x}, {name: b, score: 0.7, example: x}]}}
+""",
     """\
 dialeval: 1
 task: {id: t}
