@@ -11,9 +11,9 @@ from pytest_dialeval.conversation.follow_up_facts import (
     check_of,
     failing_checks,
     last_check,
+    output_of_tests,
     patch_of,
     quoted_commands,
-    test_output,
     troubles,
 )
 from pytest_dialeval.records.text import clean
@@ -70,7 +70,7 @@ def _sections(request: str, goal: str, rounds: Sequence[Past]) -> Iterator[Secti
     yield Section(CALLS, "\n".join(_calls(rounds)))
     patch = next(filter(None, map(patch_of, reversed(rounds))), "")
     yield Section(PATCH, without_middle(clean(patch), _PATCH))
-    yield Section(OUTPUT, without_middle(clean(test_output(rounds)), _OUTPUT))
+    yield Section(OUTPUT, without_middle(clean(output_of_tests(rounds)), _OUTPUT))
     yield Section(CHECK, "\n".join(_checks(rounds)))
     yield Section(TROUBLES, "\n".join(f"- {clean(each)}" for each in troubles(rounds)))
 

@@ -90,7 +90,7 @@ def failing_checks(check: Check | None) -> list[str]:
     return [name for name, passed in (check.checks if check else {}).items() if not passed]
 
 
-def test_output(rounds: Sequence[Past]) -> str:
+def output_of_tests(rounds: Sequence[Past]) -> str:
     """What the last run of tests printed: the verifier's, else the agent's own."""
     check = last_check(rounds)
     if check is not None and check.output.strip():
@@ -137,7 +137,7 @@ def facts(request: str, rounds: Sequence[Past]) -> dict[str, str]:
     replies = [each.reply.text for each in rounds if each.reply]
     commands = [each for past in rounds for each in _commands(past)]
     check = last_check(rounds)
-    output = test_output(rounds)
+    output = output_of_tests(rounds)
     # A verifier that is content has nothing that fails, whatever the agent's own runs said before.
     broken = check is None or check.passed is not True
     found = {

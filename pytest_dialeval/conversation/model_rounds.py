@@ -8,7 +8,7 @@ from dataclasses import replace
 from pytest_dialeval.conversation.asking import Asker, Asking, Question
 from pytest_dialeval.conversation.follow_up_checks import Guarded, check_follow_up
 from pytest_dialeval.conversation.follow_up_context import context
-from pytest_dialeval.conversation.follow_up_facts import Past, facts, patch_of, test_output
+from pytest_dialeval.conversation.follow_up_facts import Past, facts, output_of_tests, patch_of
 from pytest_dialeval.conversation.follow_up_lines import filled, usable
 from pytest_dialeval.conversation.follow_up_prompt import (
     INSTRUCTIONS,
@@ -149,4 +149,4 @@ def _hidden(rounds: Rounds) -> Iterator[str]:
 
 def _work(past: Sequence[Past]) -> Iterator[str]:
     yield from filter(None, map(patch_of, past))
-    yield from filter(None, [test_output(past)])
+    yield from filter(None, [output_of_tests(past)])

@@ -175,7 +175,7 @@ _ALL = (
             "en": (
                 "I have thought about it again, and would rather do it another way. What are my "
                 "options?",
-                'Sorry, I have changed my mind. I first said: "{request}" Can that still be changed?',
+                'Sorry, I have changed my mind. I first said: "{request}" Can that be changed?',
                 "Hold that for a moment, please. What would it mean if I leave everything as it "
                 "is?",
             ),
