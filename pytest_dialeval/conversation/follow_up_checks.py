@@ -21,13 +21,14 @@ _PATCH_HEAD = re.compile(
 _ADDED = re.compile(r"^\+[ \t]*[^\s\d+]", re.MULTILINE)
 _REMOVED = re.compile(r"^-[ \t]*[^\s\d-]", re.MULTILINE)
 _CODE = re.compile(
-    r"^\s*(?:(?:async )?def \w+\(|class \w+[:(]|import [\w.]+\s*$|from [\w.]+ import "
-    r"|(?:if|for|while|with|try|else|elif|except)\b[^.?!]*:\s*$|return\b[^.?!]*$"
+    r"^[ \t]*(?:(?:async )?def \w+\(|class \w+[:(]|import [\w.]+[ \t]*$|from [\w.]+ import "
+    r"|(?:if|for|while|with|try|else|elif|except)\b[^.?!\n]*:[ \t]*$|return\b[^.?!\n]*$"
     r"|(?:(?:const|let|var|public|private|func|fn) )?[\w.\[\]]+ ?[-+*/]?= ?\S"
-    r"|[^\s].*[;{}]\s*$|@\w+[\w.()]*\s*$)",
+    r"|\S[^\n]{0,300}[;{}][ \t]*$|@\w+[\w.()]*[ \t]*$)",
     re.MULTILINE,
 )
 _MOST_CODE = 1  # lines that look like code
+_READ = 20_000  # characters: one that is longer is refused for its length
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class Guarded:
 
 def check_follow_up(line: str, expected: Expected, guarded: Guarded) -> None:
     """UnusableLine says why the message cannot be sent."""
-    _check_unsolved(line)
+    _check_unsolved(line[:_READ])
     check_line(line, expected)
     allowed = [*expected.said, *expected.heard, *expected.state.say]
     if reads_out(line, guarded.hidden, allowed, _OF_HIDDEN):

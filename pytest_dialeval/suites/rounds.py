@@ -30,6 +30,7 @@ from pytest_dialeval.suites.task_form import TaskForm
 from pytest_dialeval.suites.wording import there
 
 _OF_SCRIPTS = ("script", "probes")
+_BLANK = "the line is blank once its variables are filled in"
 
 
 def has_rounds(suite: Place) -> bool:
@@ -95,6 +96,9 @@ def _behaviours(
             reading.fill(at.at("say", number), line, later=FIELDS)
             for number, line in enumerate(each.say)
         )
+        for number, line in enumerate(lines):
+            if not line.strip():
+                at.at("say", number).error(_BLANK)
         goal = reading.fill(at.at("goal"), each.goal)
         found[each.id] = Behaviour(each.id, goal, {language: lines} if lines else {})
     return found
@@ -144,7 +148,7 @@ def _anchors(
             at.error(f"round {number} has two anchors: remove one")
         instruction = reading.fill(at.at("instruction"), each.instruction)
         if not instruction.strip():
-            at.at("instruction").error("the line is blank once its variables are filled in")
+            at.at("instruction").error(_BLANK)
         expected = reading.fill(at.at("expected_agent_behavior"), each.expected_agent_behavior)
         found[number] = Anchor(instruction, reading.fill(at.at("intent"), each.intent), expected)
     return found
