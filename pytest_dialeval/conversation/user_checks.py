@@ -33,7 +33,8 @@ _SPEAKER = re.compile(
 _SERVES = re.compile(
     r"\b(?:how|what) (?:can|may) i (?:help|assist|do for) you\b"
     r"|\banything else (?:that )?i can (?:help|assist|do for you)\b"
-    r"|\bi(?:'m| am) sorry,? (?:but )?i (?:can't|cannot) (?:help|assist)(?: you)? with\b"
+    r"|\bi(?:'m| am) (?:really |very |so )?sorry,? (?:but )?"
+    r"i (?:can't|cannot) (?:help|assist)(?: you)? with\b"
     r"|有什么(?:可以|能)(?:够)?(?:帮|为)(?:到)?[您你]|(?:很|非常)高兴(?:能)?为[您你]服务"
     r"|更好地?(?:为[您你]服务|服务[您你])"
 )

@@ -77,6 +77,7 @@ def test_what_is_hidden_stays_hidden() -> None:
 
 def test_the_checks_of_every_line_hold_too() -> None:
     assert reason("Please add a test.", "Please add a test.") == "repeated"
+    assert reason("I'm really sorry, but I can't help with that order.") == "role"
     assert reason("请加一个测试，并且运行它给我看结果。") == "language"
     sentence = "Write the next message to the agent and nothing else: brief, as people write."
     assert reason(sentence) == "leaked"
