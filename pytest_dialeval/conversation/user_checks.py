@@ -33,7 +33,8 @@ _SPEAKER = re.compile(
 _SERVES = re.compile(
     r"\b(?:how|what) (?:can|may) i (?:help|assist|do for) you\b"
     r"|\banything else (?:that )?i can (?:help|assist|do for you)\b"
-    r"|\bi(?:'m| am) sorry,? (?:but )?i (?:can't|cannot) (?:help|assist)(?: you)? with\b"
+    r"|\bi(?:'m| am) (?:really |very |so )?sorry,? (?:but )?"
+    r"i (?:can't|cannot) (?:help|assist)(?: you)? with\b"
     r"|有什么(?:可以|能)(?:够)?(?:帮|为)(?:到)?[您你]|(?:很|非常)高兴(?:能)?为[您你]服务"
     r"|更好地?(?:为[您你]服务|服务[您你])"
 )
@@ -60,6 +61,7 @@ class Expected:
     nonce: str
     said: Sequence[str]  # the user's lines so far
     heard: Sequence[str]  # the agent's turns so far
+    instructions: str = INSTRUCTIONS  # our own words to the model
 
 
 def check_line(line: str, expected: Expected) -> None:
@@ -88,10 +90,10 @@ def _check_secrets(line: str, expected: Expected) -> None:
     lines = [each for state in script for each in state.say]
     goals = [each.goal for each in script]
     told = [*lines, *goals, *expected.heard]
-    if _reads_out(line, [INSTRUCTIONS], told, _OF_OURS):
+    if reads_out(line, [expected.instructions], told, _OF_OURS):
         raise UnusableLine("leaked", "it read out your instructions: speak as the customer")
     described = [expected.persona.personality, *expected.persona.traits.values(), *goals]
-    if _reads_out(line, described, [*lines, *expected.heard], _OF_DESCRIPTION):
+    if reads_out(line, described, [*lines, *expected.heard], _OF_DESCRIPTION):
         raise UnusableLine("leaked", "it read out how you are described: speak as the customer")
     key = _key(line)
     if any(key == _key(each) and _weight(_words(each)) >= _OF_A_GOAL for each in goals) and all(
@@ -134,7 +136,7 @@ def _check_language(line: str, expected: Expected) -> None:
         raise UnusableLine("language", f"it was not in the language {wanted!r}")
 
 
-def _reads_out(line: str, texts: Sequence[str], allowed: Sequence[str], many: int) -> bool:
+def reads_out(line: str, texts: Sequence[str], allowed: Sequence[str], many: int) -> bool:
     """Whether that many words in a row stand in a text, and in none that may be said."""
     own = _words(line)
     size = 2 * many if _is_wide(own) else many

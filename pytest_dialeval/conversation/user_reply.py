@@ -20,6 +20,7 @@ Reason = Literal[
     "role",
     "repeated",
     "language",
+    "solved",
 ]
 REASONS: tuple[Reason, ...] = get_args(Reason)
 SCHEMA: Mapping[str, object] = {

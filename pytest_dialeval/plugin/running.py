@@ -15,6 +15,7 @@ import pytest
 
 from pytest_dialeval.conversation.agent import AgentFactory
 from pytest_dialeval.conversation.resolve import adapt
+from pytest_dialeval.conversation.rounds_user import RoundsUser
 from pytest_dialeval.conversation.threads import left_threads
 from pytest_dialeval.conversation.user import SimulatedUser, Simulator
 from pytest_dialeval.errors import DialevalError
@@ -321,12 +322,15 @@ class Running:
         return live.hold, live.lost
 
     def _simulator(self, source: LoadedSource, trial: PlannedTrial) -> Simulator:
-        """Who plays the persona: a hook's, a model within the script, or the script alone."""
+        """Who plays the persona: a hook's; else rounds or a script, worded by a model or not."""
+        follows = source.suite.task.rounds is not None
         if source.offers.simulator is not None or "user" not in source.models:
-            return source.offers.simulator or SimulatedUser
+            return source.offers.simulator or (RoundsUser if follows else SimulatedUser)
+        from pytest_dialeval.conversation.model_rounds import model_rounds_simulator
         from pytest_dialeval.conversation.model_user import model_simulator
 
-        return model_simulator(
+        simulator = model_rounds_simulator if follows else model_simulator
+        return simulator(
             self.calls.chat(source),
             source.models["user"],
             case=trial.case,

@@ -12,11 +12,13 @@ from pytest_dialeval.conversation.resolve import secret_variables
 from pytest_dialeval.errors import SuiteError
 from pytest_dialeval.grading.grade import CompiledRubric, compile_rubrics
 from pytest_dialeval.planning.cases import Naming, plan_personas, plan_recordings
+from pytest_dialeval.planning.schedule import schedule
 from pytest_dialeval.plugin.bounds import breaches_gated, decides
 from pytest_dialeval.plugin.casting import cast_of, players
 from pytest_dialeval.plugin.choice import FIXTURE, HOOK, Chosen, definition
 from pytest_dialeval.plugin.matching_up import comparison
 from pytest_dialeval.plugin.recorded import recorded_of
+from pytest_dialeval.records.follow_up import ANCHOR, Behaviour
 from pytest_dialeval.records.model import ModelSpec, Role
 from pytest_dialeval.records.plan import PlannedTrial
 from pytest_dialeval.records.rubric import Rubric
@@ -172,6 +174,7 @@ class LoadedSource:
             "trial": trial.number,
             "attempt": trial.attempt,
             "seed": self.seed,
+            **self._follow_ups(),
             "digests": {
                 "suite": self.suite.sha256,
                 "agent": definition(
@@ -179,6 +182,18 @@ class LoadedSource:
                 ),
             },
         }
+
+    def _follow_ups(self) -> dict[str, object]:
+        """Which follow-up comes in which round, and by whose leaning; nothing where none does."""
+        task = self.suite.task
+        if task.rounds is None or self.offers.simulator is not None:
+            return {}
+        due = schedule(self.seed, task.id, task.rounds, task.max_rounds)
+        named = {
+            str(number): each.id if isinstance(each, Behaviour) else ANCHOR
+            for number, each in due.items()
+        }
+        return {"profile": task.rounds.profile.id, "schedule": named}
 
     def facts(self, selected: Mapping[str, Sequence[str]]) -> Source:
         """What this source contributes to plan.json."""

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 REQUEST = "request"  # the state of round 1's line
 ANCHOR = "anchor"  # the state of a line that was written by hand
 MAX_ROUNDS = 5  # user messages, the request among them, where `max_rounds` is not given
+# What lines of behaviours may name in braces: facts of the conversation, filled in when it is said.
+FIELDS = ("request", "earlier", "said", "files", "command", "failing", "error")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,12 @@ class Behaviour:
     goal: str  # what the message is to do, for a model
     say: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # language -> lines
     only_last: bool = False  # makes sense in the last round alone
+
+    def lines(self, language: str) -> tuple[str, ...]:
+        """Its lines in that language, `zh` also for `zh-TW`; empty where it has none."""
+        written = {each.lower(): lines for each, lines in self.say.items()}
+        wanted = language.lower()
+        return written.get(wanted) or written.get(wanted.partition("-")[0], ())
 
 
 @dataclass(frozen=True, slots=True)

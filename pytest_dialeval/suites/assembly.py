@@ -21,6 +21,7 @@ from pytest_dialeval.records.wording import closest
 from pytest_dialeval.suites.form import shown
 from pytest_dialeval.suites.paths import found
 from pytest_dialeval.suites.place import Place
+from pytest_dialeval.suites.rounds import rounds_of_task
 from pytest_dialeval.suites.suite_form import GatesForm, ModelForm, ScoringForm, SuiteForm
 from pytest_dialeval.suites.task_form import TaskForm
 from pytest_dialeval.suites.ux import ux_rubrics
@@ -47,12 +48,15 @@ def check_whole(place: Place, form: SuiteForm) -> None:
             )
 
 
-def check_cases(place: Place, personas: int) -> None:
-    """Note a suite without cases, or with two kinds of them."""
+def check_cases(place: Place, personas: int, *, follows: bool = False) -> None:
+    """Note a suite without cases, or with two kinds of them.
+
+    `follows`: rounds follow a request, and need no personas.
+    """
     transcripts = place.at("transcripts")
     if personas and transcripts.value:
         transcripts.error("a suite has personas or transcripts, not both: split it into two files")
-    given = personas or transcripts.value or place.at("personas").value
+    given = follows or personas or transcripts.value or place.at("personas").value
     if isinstance(place.value, dict) and not given and not _astray(place.value):
         place.error("a suite needs personas (or transcripts of conversations that exist already)")
 
@@ -127,7 +131,7 @@ def task_of(form: TaskForm, prompt: str) -> Task:
         title=form.title,
         language=form.language,
         opening=form.opening,
-        max_rounds=form.max_rounds,
+        max_rounds=rounds_of_task(form),
         variables=form.variables,
         prompt=prompt,
         flow=Flow(nodes, edges),

@@ -16,6 +16,7 @@ from pytest_dialeval.records.wording import did_you_mean
 from pytest_dialeval.suites.agent_script import AgentScript
 from pytest_dialeval.suites.notes import suite_notes
 from pytest_dialeval.suites.remark import Places, Remark, nearby
+from pytest_dialeval.suites.rounds_lint import rounds_remarks
 from pytest_dialeval.suites.rubric_lint import (
     cast_of,
     check_of,
@@ -52,6 +53,7 @@ def is_modelled(models: object, user_model: bool) -> bool:
 def _own_remarks(suite: Suite, matchers: Mapping[str, Matcher], modelled: bool) -> Iterator[Remark]:
     yield from personas_alone(enumerate(suite.personas), suite.task.max_rounds, modelled)
     yield from rubrics_alone(enumerate(suite.rubrics), matchers)
+    yield from rounds_remarks(suite.task, modelled)
 
 
 def personas_alone(

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from pytest_dialeval.errors import SuiteError
 from pytest_dialeval.matching.matcher import Matcher
+from pytest_dialeval.records.follow_up import Rounds
 from pytest_dialeval.records.rubric import Rubric
 from pytest_dialeval.records.suite import AgentSpec, Problem, Suite
 from pytest_dialeval.records.task import Persona
@@ -29,6 +30,13 @@ from pytest_dialeval.suites.personas import read_persona
 from pytest_dialeval.suites.place import Place
 from pytest_dialeval.suites.reading import Reading
 from pytest_dialeval.suites.remark import Places, Remark
+from pytest_dialeval.suites.rounds import (
+    has_rounds,
+    read_rounds,
+    read_rounds_persona,
+    rounds_of_task,
+    stand_in,
+)
 from pytest_dialeval.suites.rubrics import read_rubric
 from pytest_dialeval.suites.suite_form import SuiteForm
 from pytest_dialeval.suites.task_form import TaskForm
@@ -86,10 +94,13 @@ class _Read:
     personas: list[Persona | None]
     rubrics: list[Rubric | None]
     agents: dict[str, AgentSpec | None]
+    rounds: Rounds | None  # None also where the task has none
 
     @property
     def places(self) -> Places:
-        return Places(self.place, self.parts.personas, self.parts.rubrics)
+        # Where a profile stands in for personas, it is what is spoken of.
+        personas = self.parts.personas or [self.place.at("task", "rounds", "profile")]
+        return Places(self.place, personas, self.parts.rubrics)
 
 
 def _read(place: Place, reading: Reading) -> _Read:
@@ -98,13 +109,18 @@ def _read(place: Place, reading: Reading) -> _Read:
     parts = gathered(place, reading)
     agents = place.at("agents").value
     names = agents if isinstance(agents, dict) else {}
+    follows = has_rounds(place)
     return _Read(
         place,
         form,
         parts,
-        [read_persona(each, reading) for each in parts.personas],
+        [
+            read_rounds_persona(each) if follows else read_persona(each, reading)
+            for each in parts.personas
+        ],
         [read_rubric(each, reading) for each in parts.rubrics],
         {name: _agent(name, place.at("agents", name), reading) for name in names},
+        read_rounds(place.at("task"), reading) if follows else None,
     )
 
 
@@ -126,8 +142,9 @@ def _agent(name: str, place: Place, reading: Reading) -> AgentSpec | None:
 def _built(read: _Read, reading: Reading) -> Suite | None:
     """The suite, though lines or matchers of it may be wrong; None where parts have no form."""
     place, form = read.place, read.form
+    follows = has_rounds(place)
     if read.parts.whole:
-        check_cases(place, len(read.parts.personas))
+        check_cases(place, len(read.parts.personas), follows=follows)
     written = place.at("task", "prompt")
     prompt = reading.fill(written, written.value if isinstance(written.value, str) else "")
     if form is None:
@@ -144,9 +161,13 @@ def _built(read: _Read, reading: Reading) -> Suite | None:
     )
     if not read.parts.whole or any(len(there) < len(written) for there, written in missing):
         return None
+    if follows and read.rounds is None:
+        return None
+    if read.rounds and not personas and not transcripts:
+        personas = [stand_in(read.rounds, place.at("task", "rounds", "profile"))]
     return assembled(
         form,
-        task_of(form.task, prompt),
+        replace(task_of(form.task, prompt), rounds=read.rounds),
         path=place.source.path,
         personas=personas,
         rubrics=rubrics,
@@ -184,6 +205,6 @@ def _own_remarks(read: _Read, reading: Reading) -> Iterator[Remark]:
 
 def _max_rounds(place: Place) -> int | None:
     try:
-        return TaskForm.model_validate(place.at("task").value).max_rounds
+        return rounds_of_task(TaskForm.model_validate(place.at("task").value))
     except ValidationError:
         return None

@@ -8,6 +8,7 @@ from pytest_dialeval.records.rubric import Rubric
 from pytest_dialeval.records.suite import Suite
 from pytest_dialeval.records.task import Persona
 from pytest_dialeval.suites.remark import Remark, note
+from pytest_dialeval.suites.rounds_lint import reachable
 
 
 def suite_notes(suite: Suite, modelled: bool) -> Iterator[Remark]:
@@ -56,7 +57,8 @@ def _idle_personas(suite: Suite) -> Iterator[Remark]:
     states = {each.state for each in triggers}
     for index, persona in enumerate(suite.personas):
         said = {each.id for each in persona.probes}
-        if said.isdisjoint(probes) and states.isdisjoint(persona.script.states):
+        heard = {*persona.script.states, *reachable(suite.task)}
+        if said.isdisjoint(probes) and states.isdisjoint(heard):
             text = f"persona {persona.id!r} is unused: no rubric's trigger can fire with it"
             yield note(("personas", index), text)
 

@@ -32,9 +32,11 @@ class Reading:
             self.sources[path] = read_source(path, file_name(path, self.rootdir))
         return self.sources[path]
 
-    def fill(self, place: Place, text: str) -> str:
-        """A line or prompt with its variables."""
-        return text if self.variables is None else filled(place, text, self.variables)
+    def fill(self, place: Place, text: str, *, later: Collection[str] = ()) -> str:
+        """A line or prompt with its variables; `later` are filled in when it is said."""
+        if self.variables is None:
+            return text
+        return filled(place, text, self.variables, later=later)
 
     def spec(
         self, place: Place, raw: Mapping[str, object], around: Sequence[Level] = ()

@@ -11,12 +11,14 @@ from pytest_dialeval.matching.compiling import Check, compile_spec
 from pytest_dialeval.matching.matcher import Matcher
 from pytest_dialeval.matching.trigger import fired
 from pytest_dialeval.matching.view import View
+from pytest_dialeval.records.follow_up import REQUEST
 from pytest_dialeval.records.rubric import JUDGE, SCORE, Rubric, Trigger
 from pytest_dialeval.records.suite import Suite
 from pytest_dialeval.records.task import Persona, Task
 from pytest_dialeval.records.transcript import Turn
 from pytest_dialeval.records.wording import did_you_mean
 from pytest_dialeval.suites.remark import Remark, note
+from pytest_dialeval.suites.rounds_lint import reachable
 from pytest_dialeval.suites.spec import BROKEN
 from pytest_dialeval.suites.wording import there
 
@@ -104,7 +106,12 @@ def cast_of(suite: Suite, modelled: bool) -> Cast:
         task=suite.task,
         personas=suite.personas,
         probes=frozenset(each.id for persona in suite.personas for each in persona.probes),
-        states=frozenset(state for persona in suite.personas for state in persona.script.states),
+        states=frozenset(
+            [
+                *(state for persona in suite.personas for state in persona.script.states),
+                *reachable(suite.task),
+            ]
+        ),
         open=bool(suite.transcripts) or modelled,
     )
 
@@ -118,7 +125,8 @@ def trigger_remarks(trigger: Trigger, suite: Suite, cast: Cast) -> Iterator[Rema
         if name is None or name in known:
             continue
         if not suite.transcripts:
-            text = f"no persona has a {kind} {name!r}, so the trigger can never fire"
+            who = "no round" if suite.task.rounds and kind == "state" else "no persona"
+            text = f"{who} has a {kind} {name!r}, so the trigger can never fire"
             guess = did_you_mean(name, sorted(known))
             yield Remark(("trigger", kind), f"{text}{guess} ({there(sorted(known))})")
         elif not any(each.format == "dialeval" for each in suite.transcripts):
@@ -145,6 +153,11 @@ def never_met(rubric: Rubric, check: Check | None, cast: Cast) -> Remark | None:
 
 def could_fire_first(trigger: Trigger, cast: Cast) -> bool:
     """Whether some user's first line may fire the trigger."""
+    rounds = cast.task.rounds
+    if rounds is not None and not trigger.probe:
+        if trigger.state is not None:
+            return trigger.state == REQUEST
+        return _says(trigger, rounds.request)
     if cast.open:
         return True
     return any(_fires_first(trigger, persona) for persona in cast.personas)

@@ -25,6 +25,8 @@ from pytest_dialeval.suites.agent_form import (
 )
 from pytest_dialeval.suites.form import Form
 from pytest_dialeval.suites.persona_form import PersonaForm, UserTurnForm
+from pytest_dialeval.suites.profiles import PROFILES
+from pytest_dialeval.suites.rounds_form import ProfileForm, RoundsPersonaForm
 from pytest_dialeval.suites.rubric_form import JudgeForm, RubricForm
 from pytest_dialeval.suites.suite_form import ModelForm, SuiteForm
 
@@ -47,6 +49,8 @@ _FORMS: tuple[type[Form], ...] = (
     JudgeForm,
     UserTurnForm,
     ModelForm,
+    ProfileForm,
+    RoundsPersonaForm,
     *_AGENTS,
 )
 _Mode = Literal["validation"]
@@ -113,7 +117,6 @@ def _join_rubric(defs: Schema, matchers: Mapping[str, Matcher]) -> None:
 def _join_suite(defs: Schema) -> None:
     """What the suite file's forms read one by one."""
     suite = defs["SuiteForm"]["properties"]
-    suite["personas"]["items"] = _ref("PersonaForm")
     suite["rubrics"]["items"] = _ref("RubricForm")
     model = [{"type": "string"}, {"type": "null"}, _ref("ModelForm")]
     suite["models"]["additionalProperties"] = {"anyOf": model}
@@ -124,6 +127,21 @@ def _join_suite(defs: Schema) -> None:
     suite["agents"]["patternProperties"] = {pattern: {"anyOf": [*agents, {"type": "string"}]}}
     condition = defs["TransitionForm"]["properties"]["when"]
     condition["anyOf"] = [_ref("condition"), {"type": "null"}]
+    profile = defs["RoundsForm"]["properties"]["profile"]
+    profile["anyOf"] = [{"enum": [*PROFILES]}, _ref("ProfileForm")]
+    _join_personas(defs["SuiteForm"])
+
+
+def _join_personas(suite: Schema) -> None:
+    """Where rounds follow a request, personas have no script."""
+
+    def personas(form: type[Form]) -> Schema:
+        return {"properties": {"personas": {"items": _ref(form.__name__)}}}
+
+    rounds = {"required": ["rounds"], "properties": {"rounds": {"type": "object"}}}
+    suite["if"] = {"required": ["task"], "properties": {"task": {"type": "object", **rounds}}}
+    suite["then"] = personas(RoundsPersonaForm)
+    suite["else"] = personas(PersonaForm)
 
 
 def _ref(name: str) -> Schema:

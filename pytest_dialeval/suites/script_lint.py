@@ -16,7 +16,8 @@ def persona_remarks(
     persona: Persona, *, max_rounds: int | None, modelled: bool
 ) -> Iterator[Remark]:
     """Errors of one persona; `modelled`: a model words the lines, so that a goal is enough."""
-    yield from _graph_remarks(persona.script, modelled)
+    if persona.script.states:  # where rounds follow a request, personas have none
+        yield from _graph_remarks(persona.script, modelled)
     for name, state in persona.script.states.items():
         path = ("script", "states", name)
         for each in _state_remarks(state, persona.script, max_rounds, modelled):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import yaml
 
@@ -44,26 +44,40 @@ def _astray(task: Place) -> bool:
     return not keys or "variables" in meant or (isinstance(suite, dict) and "variables" in suite)
 
 
-def filled(place: Place, text: str, variables: Mapping[str, str]) -> str:
-    """The text with its variables; every name that is missing is noted at its line."""
+def filled(
+    place: Place, text: str, variables: Mapping[str, str], *, later: Collection[str] = ()
+) -> str:
+    """The text with its variables; every name that is missing is noted at its line.
+
+    `later` are names that are filled in when the line is said: they stay as they are written, and
+    all other braces are doubled. A variable goes before one of them.
+    """
     if "{" not in text and "}" not in text:
         return text
-    for position, problem in _problems(text, variables):
+    for position, problem in _problems(text, variables, later):
         place.source.add(place.source.line_inside(place.path, position), problem)
 
     def value(match: re.Match[str]) -> str:
         found = match.group()
         return _LITERAL.get(found) or variables.get(match.group(1) or "", found)
 
-    return _FIELD.sub(value, text)
+    def kept(match: re.Match[str]) -> str:
+        found = match.group()
+        given = variables.get(match.group(1) or "")
+        return found if given is None else given.replace("{", "{{").replace("}", "}}")
+
+    return _FIELD.sub(kept if later else value, text)
 
 
-def _problems(text: str, variables: Mapping[str, str]) -> Iterator[tuple[int, str]]:
+def _problems(
+    text: str, variables: Mapping[str, str], later: Collection[str]
+) -> Iterator[tuple[int, str]]:
+    known = {**dict.fromkeys(later, ""), **variables}
     for match in _FIELD.finditer(text):
         name = match.group(1)
-        if match.group() in _LITERAL or (name is not None and name in variables):
+        if match.group() in _LITERAL or (name is not None and name in known):
             continue
-        yield match.start(), _problem(match.group(), name, variables)
+        yield match.start(), _problem(match.group(), name, known)
 
 
 def _problem(found: str, name: str | None, variables: Mapping[str, str]) -> str:

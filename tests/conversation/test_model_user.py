@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_dialeval.conversation import model_user
+from pytest_dialeval.conversation import asking
 from pytest_dialeval.conversation.clock import LoopClock
 from pytest_dialeval.conversation.user import Line, SimulatedUser
 from pytest_dialeval.errors import (
@@ -248,7 +248,7 @@ def test_a_fault_of_the_model_is_neither_the_users_nor_the_agents(
 
 
 def test_a_chat_that_forgets_its_deadline_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_user, "GRACE", 0.01)
+    monkeypatch.setattr(asking, "GRACE", 0.01)
 
     class Silent:
         async def chat(self, call: ChatCall, *, deadline: float) -> ChatAnswer:

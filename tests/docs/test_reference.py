@@ -35,6 +35,13 @@ from pytest_dialeval.suites.persona_form import (
     TransitionForm,
     UserTurnForm,
 )
+from pytest_dialeval.suites.rounds_form import (
+    AnchorForm,
+    BehaviourForm,
+    ProfileForm,
+    RoundsForm,
+    RoundsPersonaForm,
+)
 from pytest_dialeval.suites.rubric_form import JudgeForm, LevelForm, RubricForm, TriggerForm
 from pytest_dialeval.suites.suite_form import (
     BaselineForm,
@@ -64,6 +71,7 @@ FORMS: tuple[tuple[str, tuple[type[Form], ...]], ...] = (
             *(JudgeForm, LevelForm, TranscriptForm, LimitsForm, ScoringForm, WeightsForm, UxForm),
             *(GatesForm, PassHatKForm, BaselineForm, CompareForm, VotesForm),
             *(PersonaForm, ScriptForm, StateForm, TransitionForm, ProbeForm, NoiseForm),
+            *(RoundsForm, ProfileForm, BehaviourForm, AnchorForm, RoundsPersonaForm),
         ),
     ),
     ("simulated-user.md", (StateForm, TransitionForm, UserTurnForm, ProbeForm, NoiseForm)),

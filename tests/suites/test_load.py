@@ -299,7 +299,7 @@ def test_wrong_values_are_named_with_what_is_allowed(load, problems, written, me
         ("{id: t, version: 1.10}", "task.version must be text, not 1.1; quote it: '1.1'"),
         ("{id: t, language: chinese}", "task.language must be a language code such as en, zh"),
         ("{id: t, opening: agnt}", "task.opening must be one of 'agent', 'user', not 'agnt'; did you mean 'agent'?"),
-        ("{id: t, rounds: {}}", "key 'rounds' comes in a later version: remove it"),
+        ("{id: t, rounds: {}}", "rounds needs 'request' (the message of round 1, always)"),
         ("{id: t, workspace: x}", "key 'workspace' comes in a later version: remove it"),
         ("{id: t, verifier: x}", "key 'verifier' comes in a later version: remove it"),
         ("{id: t, max_round: 3}", "unknown key 'max_round' of a task; did you mean 'max_rounds'?"),

@@ -21,6 +21,7 @@ from pytest_dialeval.suites.persona_form import (
     StateForm,
     TransitionForm,
 )
+from pytest_dialeval.suites.rounds_form import AnchorForm, BehaviourForm, ProfileForm, RoundsForm
 from pytest_dialeval.suites.rubric_form import JudgeForm, RubricForm, TriggerForm
 from pytest_dialeval.suites.suite_form import (
     CompareForm,
@@ -37,7 +38,8 @@ from pytest_dialeval.suites.task_form import FlowForm, FlowNodeForm, TaskForm
 PAGE = (Path(__file__).parents[2] / "docs/reference/suite.md").read_text(encoding="utf-8")
 HEAD = "\n| key | value | default | meaning |"
 FORMS = [
-    SuiteForm, TaskForm, FlowForm, FlowNodeForm, AgentForm, AgentScriptForm, ReplyForm, ToolForm,
+    SuiteForm, TaskForm, FlowForm, FlowNodeForm, RoundsForm, ProfileForm, BehaviourForm, AnchorForm,
+    AgentForm, AgentScriptForm, ReplyForm, ToolForm,
     PersonaForm, ScriptForm, StateForm, TransitionForm, ProbeForm, NoiseForm, RubricForm, JudgeForm,
     TriggerForm, TranscriptForm, PartForm, LimitsForm, ScoringForm, GatesForm, CompareForm,
     VotesForm,
@@ -197,6 +199,33 @@ agents:
   c: {use: 'openai:m', api_key_env: sk-1}
 personas: [{id: p, script: {states: {start: {say: x, end: true}}}}]
 """,
+    """\
+dialeval: 1
+task:
+  id: t
+  opening: agent
+  max_rounds: 4
+  variables: {empty: ""}
+  rounds:
+    request: "{empty}"
+    profile: x
+    behaviours: [{id: complaint, goal: x}]
+    anchor_followups: {2: {instruction: x}, 02: {instruction: x}, 9: {instruction: x}}
+personas: [{id: p, script: {states: {}}}]
+""",
+    """\
+dialeval: 1
+task:
+  id: t
+  language: fr
+  opening: agent
+  rounds:
+    request: x
+    profile: {id: p, weights: {complaint: 1, x: 1}}
+    behaviours: [{id: late, goal: x}]
+rubrics: [{id: a, dimension: completion, keyword: x, trigger: {state: y}}]
+""",
+    "dialeval: 1\ntask: {id: t, max_rounds: 2000, rounds: {request: x}}\n",
 ]
 NOTED = [
     """\
