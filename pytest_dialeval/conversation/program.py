@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-from pytest_dialeval.conversation.guard import Guard
+from pytest_dialeval.programs.guard import Guard
 from pytest_dialeval.conversation.pipes import Lines, Outlet, Tail
 
 TERM_GRACE = 0.25  # seconds between SIGTERM and SIGKILL
