@@ -8,11 +8,11 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Self
 
 from pytest_dialeval.programs.guard import Guard
 from pytest_dialeval.programs.kept import Kept
@@ -27,7 +27,17 @@ _CHUNK = 65_536
 
 
 class Stopped(BaseException):
-    """The command was ended because nobody waits for it any more."""
+    """Work was ended because nobody waits for it any more."""
+
+
+def unless(stop: threading.Event) -> Callable[[], None]:
+    """What long work calls now and then: Stopped once nobody waits for it."""
+
+    def goes_on() -> None:
+        if stop.is_set():
+            raise Stopped
+
+    return goes_on
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +116,7 @@ class _Pipe:
         kept.take(data)
         return self.open
 
-    def __enter__(self) -> _Pipe:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

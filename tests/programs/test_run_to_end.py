@@ -38,7 +38,7 @@ def ran(text: str, *arguments: str, seconds: float = 30.0, **keys: Any) -> Ended
 
 
 def test_what_it_said_and_how_it_ended():
-    ended = ran("import sys; print('out'); sys.stdout.flush(); print('err', file=sys.stderr); exit(3)")
+    ended = ran("import sys; print('out', flush=True); print('err', file=sys.stderr); exit(3)")
     assert (ended.status, ended.output) == (3, "out\nerr\n")
 
 
