@@ -93,7 +93,7 @@ class Git:
             question.seek(0)
             ended = run_to_end(
                 [self._program, *where, *settings, *words],
-                self.folder,
+                tree,  # `git apply` works where it is called
                 self._environment(),
                 seconds=DEADLINE,
                 stop=self.stop,

@@ -41,7 +41,8 @@ def lay(at: Path, files: Mapping[str, str | bytes]) -> None:
 
 def script(at: Path, text: str, name: str = "verify.py") -> str:
     """A command that runs this Python, from outside the folder."""
-    (at / name).write_text(textwrap.dedent(text))
+    beginning = "import sys; sys.path.insert(0, '')\n"
+    (at / name).write_text(beginning + textwrap.dedent(text))
     return f"{PYTHON} {at / name}"
 
 
