@@ -20,6 +20,7 @@ from pytest_dialeval.suites.form import (
     must,
     one_of,
 )
+from pytest_dialeval.suites.work_form import AnyVerifier, AnyWorkspace
 
 
 def _is_plain(value: object) -> bool:
@@ -63,7 +64,7 @@ class TaskForm(Form):
     """What the agent is asked to do."""
 
     noun: ClassVar[str] = "a task"
-    later: ClassVar[frozenset[str]] = frozenset({"rounds", "workspace", "verifier"})
+    later: ClassVar[frozenset[str]] = frozenset({"rounds"})
 
     id: Name = Field(description="the task's name in reports and stored runs")
     version: LooseText = Field(
@@ -80,3 +81,9 @@ class TaskForm(Form):
     )
     prompt: Text = Field("", description="what the agent is told; {name} is filled in")
     flow: FlowForm = Field(FlowForm(), description="the steps the conversation should pass")
+    workspace: AnyWorkspace | None = Field(
+        None, description="the folder that the agent works in; each trial has a copy of its own"
+    )
+    verifier: AnyVerifier | None = Field(
+        None, description="the command that says whether the work is right"
+    )
