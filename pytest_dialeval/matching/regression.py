@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pytest_dialeval.errors import NotMeasured
 from pytest_dialeval.matching.matcher import Matcher
 from pytest_dialeval.matching.params import Params, always
-from pytest_dialeval.matching.verified import last_checks, turns_of
+from pytest_dialeval.matching.verified import last_checks, words_of
 from pytest_dialeval.matching.view import View
-from pytest_dialeval.matching.wording import beginnings
 from pytest_dialeval.records.verdict import MatcherResult
 from pytest_dialeval.records.wording import listed
 from pytest_dialeval.records.work import Check
@@ -50,10 +49,9 @@ def _match(view: View, params: NoRegressionParams) -> MatcherResult:
     if len(known) < 2:
         reason = f"the verifier spoke after round {min(known)} alone, so nothing can be compared"
         return MatcherResult(None, reason, _EXPECTED)
-    searched = tuple(turn.id for number in known for turn in turns_of(view, number))
     told = ", ".join(map(str, known))
     reason = f"nothing that held was broken later (verified after rounds {told})"
-    return MatcherResult(1.0, reason, _EXPECTED, searched=searched)
+    return MatcherResult(1.0, reason, _EXPECTED, *words_of(view, max(known)))
 
 
 def _falls(rounds: Mapping[int, Check]) -> list[_Fall]:
@@ -79,12 +77,4 @@ def _fallen(view: View, falls: list[_Fall]) -> MatcherResult:
         since = ", ".join(map(str, sorted({each.held for each in here})))
         names = listed([each.name for each in here], _LISTED)
         told.append(f"regressed in round {number}: {names} (held after round {since})")
-    turns = [turn for each in falls[:1] for turn in turns_of(view, each.fell)]
-    spoken = [each for each in turns if each.text]
-    return MatcherResult(
-        0.0,
-        "; ".join(told),
-        _EXPECTED,
-        evidence=beginnings(spoken),
-        searched=tuple(each.id for each in turns if not each.text),
-    )
+    return MatcherResult(0.0, "; ".join(told), _EXPECTED, *words_of(view, falls[0].fell))

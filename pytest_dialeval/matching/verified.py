@@ -11,8 +11,8 @@ from pytest_dialeval.errors import NotMeasured
 from pytest_dialeval.matching.matcher import Matcher
 from pytest_dialeval.matching.params import Params
 from pytest_dialeval.matching.view import View
-from pytest_dialeval.records.transcript import Turn
-from pytest_dialeval.records.verdict import MatcherResult
+from pytest_dialeval.matching.wording import beginnings, ids
+from pytest_dialeval.records.verdict import Evidence, MatcherResult
 from pytest_dialeval.records.wording import listed
 from pytest_dialeval.records.work import Check
 
@@ -52,8 +52,8 @@ def _match(view: View, params: VerifierParams) -> MatcherResult:
         return _without(int(wanted), held, rounds, params)
     if check.passed is None:
         raise NotMeasured(f"after round {check.round}: {check.why}")
-    searched = tuple(each.id for each in turns_of(view, check.round))
-    return MatcherResult(check.reward, _told(check), params.expected, searched=searched)
+    quoted, searched = words_of(view, check.round)
+    return MatcherResult(check.reward, _told(check), params.expected, quoted, searched)
 
 
 def _without(
@@ -71,9 +71,11 @@ def last_checks(checks: Sequence[Check]) -> dict[int, Check]:
     return {each.round: each for each in sorted(checks, key=lambda each: each.round)}
 
 
-def turns_of(view: View, number: int) -> list[Turn]:
-    """The agent's turns of a round."""
-    return [each for each in view.turns if each.round == number and each.speaker == "agent"]
+def words_of(view: View, number: int) -> tuple[tuple[Evidence, ...], tuple[int, ...]]:
+    """What the agent said in a round, as evidence of its work; its turns without words."""
+    turns = [each for each in view.turns if each.round == number and each.speaker == "agent"]
+    spoken = [each for each in turns if each.text]
+    return beginnings(spoken), ids(each for each in turns if not each.text)
 
 
 def _told(check: Check) -> str:
@@ -84,6 +86,7 @@ def _told(check: Check) -> str:
     told = f"after round {check.round} the verifier failed{reward}"
     if len(check.checks) > 1:
         told += f": {len(failed)} of {len(check.checks)} checks: {listed(failed, _LISTED)}"
+        return f"{told} (exit status {check.exit_status})"
     lines = check.output.strip().splitlines()
     said = f"; it said last: {lines[-1].strip()[:_SHOWN]!r}" if lines else ""
     return f"{told} (exit status {check.exit_status}){said}"
