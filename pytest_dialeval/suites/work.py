@@ -66,14 +66,14 @@ def _verifier(
     files: dict[str, str],
     workspace: Path | None,
 ) -> Verifier | None:
+    if form.result is not None and not is_within(form.result):
+        text = f"{shown(form.result)} must be a path inside the copy, such as result.json"
+        place.at("result").error(text)
     hidden = None
     if form.hidden is not None:
         hidden = _hidden(place.at("hidden"), form.hidden, reading, files, workspace)
         if hidden is None:
             return None
-    if form.result is not None and not is_within(form.result):
-        text = f"{shown(form.result)} must be a path inside the copy, such as result.json"
-        place.at("result").error(text)
     return Verifier(
         form.command,
         form.when,
