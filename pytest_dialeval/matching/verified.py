@@ -88,5 +88,5 @@ def _told(check: Check) -> str:
         told += f": {len(failed)} of {len(check.checks)} checks: {listed(failed, _LISTED)}"
         return f"{told} (exit status {check.exit_status})"
     lines = check.output.strip().splitlines()
-    said = f"; it said last: {lines[-1].strip()[:_SHOWN]!r}" if lines else ""
+    said = f"; the last line that it printed: {lines[-1].strip()[:_SHOWN]!r}" if lines else ""
     return f"{told} (exit status {check.exit_status}){said}"

@@ -18,6 +18,7 @@ from pytest_dialeval.workspaces.result import NoResult, Result, by_exit, by_file
 
 _NOT_STARTED = (126, 127)  # what shells and env say of a command that they cannot run
 _KILLED = -9
+_SHOWN = 200  # characters of a line
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,8 @@ class Commands:
             try:
                 results[number] = self._result(ended)
             except NoResult as error:
-                return replace(check, passed=None, why=f"{self._name(number)} can't tell: {error}")
+                why = f"{self._name(number)} can't tell: {error}{_last_words(ended)}"
+                return replace(check, passed=None, why=why)
         return replace(
             check,
             passed=all(each.passed for each in results.values()),
@@ -99,6 +101,14 @@ class Commands:
         if self.verifier.result:
             return by_file(self.tree / self.verifier.result, ended.status, self.verifier.result)
         return by_exit(ended.status)
+
+
+def _last_words(ended: Ended) -> str:
+    """Of a command that went wrong: its author wants to know why."""
+    lines = ended.output.strip().splitlines()
+    if ended.status == 0 or not lines:
+        return ""
+    return f"; the last line that it printed: {lines[-1].strip()[:_SHOWN]!r}"
 
 
 def _names(results: Mapping[int, Result]) -> dict[str, bool]:

@@ -39,7 +39,7 @@ def by_exit(status: int) -> Result:
 
 def by_file(path: Path, status: int, shown: str) -> Result:
     """What the file says; `shown` is how the suite names it. NoResult where it says nothing."""
-    data = _read(path, shown)
+    data = _read(path, shown, status)
     try:
         result = _junit(data) if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<" else _json(data)
     except (NoResult, NoJunit) as error:
@@ -49,7 +49,7 @@ def by_file(path: Path, status: int, shown: str) -> Result:
     return result
 
 
-def _read(path: Path, shown: str) -> bytes:
+def _read(path: Path, shown: str, status: int) -> bytes:
     try:
         seen = path.lstat()
         if not stat.S_ISREG(seen.st_mode):
@@ -58,7 +58,8 @@ def _read(path: Path, shown: str) -> bytes:
             raise NoResult(f"its result file {shown} has {seen.st_size} bytes; {_LARGEST} are read")
         return path.read_bytes()
     except FileNotFoundError:
-        raise NoResult(f"it wrote no result file {shown}") from None
+        text = f"it wrote no result file {shown} (exit status {status})"
+        raise NoResult(text) from None
     except OSError as error:
         raise NoResult(f"its result file {shown} can't be read: {error.strerror}") from None
 

@@ -49,7 +49,7 @@ def test_rewards_and_last_words() -> None:
     assert result.score == 0.25
     assert result.reason == (
         "after round 1 the verifier failed (reward 0.25) (exit status 1); "
-        "it said last: 'AssertionError: 3'"
+        "the last line that it printed: 'AssertionError: 3'"
     )
 
 

@@ -151,7 +151,7 @@ def test_a_verifier_that_cannot_tell_leaves_the_work_unmeasured(shop: Shop):
     result = shop.run()
     result.assert_outcomes(errors=3, failed=1)  # what is claimed needs no verifier
     result.stdout.fnmatch_lines(
-        ["*after round 3: the verifier can't tell: it wrote no result file result.json*"]
+        ["*after round 3: the verifier can't tell: it wrote no result file result.json *"]
     )
 
 
@@ -217,7 +217,9 @@ def test_a_command_works_in_the_folder(shop: Shop):
 
 
 def test_an_agent_that_deletes_its_folder(shop: Shop):
-    work(shop, lines=("Please fix it.",), rubrics=rules("final"), verifier={"result": None, "command": "python -c \"import os; assert os.path.exists('calc.py')\""})  # fmt: skip
+    shop.write("hidden/there.py", "import os; assert os.path.exists('calc.py')")
+    verifier = {"result": None, "command": "python there.py"}
+    work(shop, lines=("Please fix it.",), rubrics=rules("final"), verifier=verifier)
     shop.write("coder.yaml", 'replies: [{say: Gone., delete: ["."]}]')
     result = shop.run()
     result.assert_outcomes(failed=1)
@@ -237,7 +239,7 @@ def test_a_conftest_that_rewrites_results_changes_no_verdict(shop: Shop):
     command = "python -m pytest -q -p no:cacheprovider test_calc.py --junitxml=result.json"
     work(shop, lines=("Fix.",), rubrics=rules("final"), verifier={"command": command})
     shop.write("coder.yaml", f'replies: [{{say: Done., write: {{conftest.py: "{cheat}"}}}}]')
-    shop.run().assert_outcomes(failed=1)
+    shop.run("--ignore=hidden").assert_outcomes(failed=1)
     [events] = shop.traces()
     [check] = [each for each in events if each["event"] == "check"]
     assert check["left_out"] == ["as at the start, not as the agent left it: conftest.py"]
@@ -305,7 +307,7 @@ def test_a_change_of_the_folder_shows_when_runs_are_compared(shop: Shop):
     shop.write("repo/calc.py", CALC + "\n")
     shop.run()
     after = shop.record("manifest")
-    [old], [new] = before["sources"], after["sources"]
+    [old], [new] = before["sources"].values(), after["sources"].values()
     changed = {name for name in old["files"] if old["files"][name] != new["files"][name]}
     assert changed == {"repo"}
 
@@ -318,14 +320,6 @@ def test_nothing_is_left_behind(shop: Shop, monkeypatch: pytest.MonkeyPatch, tmp
     pid = tmp_path / "pid"
     text = f"import os, time; open({str(pid)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
     shop.write("hidden/left.py", text)
-    shop.write(
-        "hidden/verify.py",
-        f"""
-        import os, subprocess, sys, time
-        subprocess.Popen([sys.executable, "left.py"], start_new_session=True)
-        while not (os.path.exists({str(pid)!r}) and open({str(pid)!r}).read()): time.sleep(0.01)
-        """,
-    )
     work(shop, lines=("Fix.",), rubrics=rules("final"), verifier={"result": None})
     shop.write(
         "hidden/verify.py",

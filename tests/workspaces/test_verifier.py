@@ -246,7 +246,7 @@ def test_json(
 @pytest.mark.parametrize(
     ("result", "status", "why"),
     [
-        (None, 0, "it wrote no result file out.txt"),
+        (None, 0, "it wrote no result file out.txt (exit status 0)"),
         ("", 0, "it is neither JSON nor JUnit's XML"),
         ("[1]", 0, "it is no object"),
         ("{}", 0, "it is no object"),
@@ -345,12 +345,20 @@ def test_one_that_writes_into_the_suites_folder(tmp_path: Path):
     assert "task.workspace was changed after this conversation began" in second.why
 
 
+def test_one_that_fails_before_it_can_tell_is_quoted(tmp_path: Path):
+    check = one(tmp_path, text="print('x')\nimport nothing_of_that_name", result="out.json")
+    assert check.why == (
+        "the verifier can't tell: it wrote no result file out.json (exit status 1); the last line "
+        "that it printed: \"ModuleNotFoundError: No module named 'nothing_of_that_name'\""
+    )
+
+
 def test_one_that_cannot_be_started(tmp_path: Path):
     check = one(tmp_path, command="no-such-program --x")
     assert check.passed is None
     assert check.why.startswith("the verifier 'no-such-program --x' can't be started: ")
-    assert one(tmp_path, command="sh -c no-such-program").why == (
-        "the verifier can't tell: it can't be run (exit status 127)"
+    assert one(tmp_path, command="sh -c no-such-program").why.startswith(
+        "the verifier can't tell: it can't be run (exit status 127); the last line that it printed"
     )
 
 
