@@ -45,7 +45,7 @@ def _match(view: View, params: VerifierParams) -> MatcherResult:
     rounds = last_checks(view.checks)
     if not rounds:
         raise NotMeasured("no verifier has looked at this conversation's work (task.verifier)")
-    held = max(each.round for each in (*view.turns, *rounds.values()))
+    held = max([*rounds, *(each.round for each in view.turns)])
     wanted = {"first": 1, "last": max(rounds)}.get(str(params.after), params.after)
     check = rounds.get(int(wanted))
     if check is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from pathlib import Path
 
 # What programs leave behind by merely being run: no part of anybody's work.
 LEFT_OUT = frozenset({"__pycache__", ".pytest_cache"})
+GIT = ".git"
+_ELSEWHERE = re.compile(rb"(?im)^\s*worktree\s*=")
 _HASHED_FILES = 2_000  # of more, and of larger ones, sizes and times stand for the contents
 _HASHED_BYTES = 20_000_000
 _LISTED = 5
@@ -42,7 +45,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Survey:
-    """Everything in a folder but caches, by path; folders stand in `folders`."""
+    """Everything in a folder but caches and `.git` files, by path; folders in `folders`."""
 
     folder: Path
     entries: tuple[Entry, ...]
@@ -64,6 +67,11 @@ class Survey:
                 f"has symbolic links that lead out of it: {_listed(out)}; a copy would not be "
                 "apart: put files in their places, or link within the folder by relative paths"
             )
+        if tied := [each.path for each in self.entries if self._is_tied(each)]:
+            return (
+                f"has a git repository that works on another folder ({_listed(tied)}: worktree): "
+                "copy the folder without its .git"
+            )
         if max_mb is not None and self.size > max_mb * 1e6:
             return (
                 f"has {self.size / 1e6:,.1f} MB, more than max_mb: {max_mb:g}; every trial would "
@@ -78,11 +86,22 @@ class Survey:
         real = os.path.realpath(self.folder / entry.path)
         return os.path.isabs(entry.target) or not _is_in(real, os.path.realpath(self.folder))
 
+    def _is_tied(self, entry: Entry) -> bool:
+        """Whether git commands in a copy would change some other folder."""
+        if not f"/{entry.path}".endswith(f"/{GIT}/config") or entry.is_link:
+            return False
+        return bool(_ELSEWHERE.search((self.folder / entry.path).read_bytes()))
+
     @cached_property
     def state(self) -> str:
-        """Changes with every write into the folder; costs no reading of files."""
+        """Changes with every write into the folder, but for its repositories; reads no file.
+
+        Those change whenever an editor looks at them.
+        """
         told = sha256()
         for each in self.entries:
+            if GIT in each.path.split("/"):
+                continue
             seen = each.status
             now = (seen.st_mode, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, each.target)
             told.update(f"{each.path!r} {now}\n".encode("utf-8", "surrogateescape"))
@@ -115,9 +134,11 @@ def _entries(
     with os.scandir(folder) as found:
         for each in found:
             path = above + each.name
-            if each.name in LEFT_OUT:
+            is_dir = each.is_dir(follow_symlinks=False)
+            # A file of that name leads to a repository elsewhere, which a copy must not reach.
+            if each.name in LEFT_OUT or (each.name == GIT and not is_dir):
                 continue
-            if each.is_dir(follow_symlinks=False):
+            if is_dir:
                 folders.append(path)
                 yield from _entries(each.path, f"{path}/", folders, goes_on)
                 continue

@@ -11,7 +11,7 @@ from pathlib import Path
 from pytest_dialeval.programs.kept import Kept
 from pytest_dialeval.records.text import clean
 from pytest_dialeval.records.wording import listed, plural
-from pytest_dialeval.suites.folder import Entry, Survey, survey
+from pytest_dialeval.suites.folder import GIT, Entry, Survey, survey
 from pytest_dialeval.workspaces.git import Git
 
 SHOWN = 12_000  # bytes of a patch that is shown
@@ -51,7 +51,7 @@ class Changes:
         if found is None:
             self._git(self._git_alone, "read-tree", "--empty")
             return Snapshot(self._tree(self._git_alone), "the agent deleted its folder")
-        taken = [each for each in found.entries if ".git" not in each.path.split("/")]
+        taken = [each for each in found.entries if GIT not in each.path.split("/")]
         notes = _Notes(self._folder, found)
         tracked = self._tracked()
         fit = self._fitting([each for each in taken if notes.readable(each)], notes)

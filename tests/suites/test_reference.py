@@ -265,6 +265,9 @@ def about_work(problems, notes, write) -> list[str]:
     mkfifo(folder / "pipe")
     said += problems(base.replace("WORK", "workspace: repo"))
     (folder / "pipe").unlink()
+    write("repo/.git/config", "[core]\nworktree = /x\n")
+    said += problems(base.replace("WORK", "workspace: repo"))
+    write("repo/.git/config", "")
     write("agent.yaml", "replies: [{write: {a.py: x}}]\n")
     said += problems(base.replace(", WORK", ""))
     only = base.replace("WORK", "workspace: repo, verifier: x").split("rubrics:")[0]

@@ -300,6 +300,17 @@ def test_pipes_are_refused(tmp_path: Path):
     assert "holds what is no file: pipe (a pipe); remove it" in refused(repo)
 
 
+def test_no_copy_reaches_another_repository(tmp_path: Path):
+    repo = folder(tmp_path)
+    lay(repo, {".git": f"gitdir: {tmp_path}/elsewhere\n", "sub/.git": "gitdir: ../../x\n"})
+    seen: list[list[str]] = []
+    worked(site(repo), lambda at: seen.append(sorted(each.name for each in at.rglob("*"))))
+    assert ".git" not in seen[0]
+    (repo / ".git").unlink()
+    lay(repo, {".git/config": f"[core]\n\tworktree = {repo}\n"})
+    assert "works on another folder (.git/config: worktree)" in refused(repo)
+
+
 def test_a_folder_that_is_gone(tmp_path: Path):
     repo = folder(tmp_path)
     shutil.rmtree(repo)

@@ -345,6 +345,11 @@ def test_one_that_writes_into_the_suites_folder(tmp_path: Path):
     assert "task.workspace was changed after this conversation began" in second.why
 
 
+def test_an_editor_that_looks_at_the_repository_changes_nothing(tmp_path: Path):
+    repo = folder(tmp_path, {"calc.py": FIXED, ".git/index": "1"})
+    assert one(tmp_path, lambda _: lay(repo, {".git/index": "2"})).passed is True
+
+
 def test_one_that_fails_before_it_can_tell_is_quoted(tmp_path: Path):
     check = one(tmp_path, text="print('x')\nimport nothing_of_that_name", result="out.json")
     assert check.why == (
