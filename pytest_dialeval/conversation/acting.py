@@ -70,5 +70,5 @@ class Acting:
 def _told(ended: Ended) -> str:
     if ended.status == 0:
         return ended.output
-    how = "stopped, as its time was over" if ended.status is None else f"exit status {ended.status}"
+    how = "its time was over" if ended.status is None else f"exit status {ended.status}"
     return f"{ended.output.rstrip()}\n[{how}]".lstrip()

@@ -41,7 +41,8 @@ class ScriptedAgent:
         """Learn the seed and the language."""
         self._view = View((), None, brief.language, brief.variables, brief.prompt)
         if brief.workspace is not None:
-            self._acting = Acting(Path(brief.workspace), brief.turn_timeout)
+            # The agent's own deadline comes first, and ends the command too.
+            self._acting = Acting(Path(brief.workspace), 2 * brief.turn_timeout)
         self._draw = Draw(brief.seed, brief.task, persona="", trial=0)
 
     async def reply(self, turns: tuple[Turn, ...]) -> Reply:
