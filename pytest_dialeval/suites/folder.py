@@ -6,6 +6,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -50,6 +51,7 @@ class Survey:
     folder: Path
     entries: tuple[Entry, ...]
     folders: tuple[str, ...]
+    unread: tuple[str, ...] = ()  # folders below that can't be read
 
     @property
     def size(self) -> int:
@@ -58,6 +60,8 @@ class Survey:
 
     def problem(self, max_mb: float | None = None) -> str:
         """Why it may not be copied: a sentence without its subject; empty where it may."""
+        if self.unread:
+            return f"has folders that can't be read: {_listed([*self.unread])}; change their rights"
         if odd := [f"{each.path} ({_kind(each)})" for each in self.entries if _kind(each)]:
             return f"holds what is no file: {_listed(odd)}; remove it"
         if out := [
@@ -122,28 +126,36 @@ class Survey:
 
 def survey(folder: Path, goes_on: Callable[[], None] = lambda: None) -> Survey:
     """Walk through it; OSError where it can't be read. `goes_on` may raise to end it early."""
-    folders: list[str] = []
-    entries = sorted(_entries(str(folder), "", folders, goes_on), key=lambda each: each.path)
-    return Survey(folder, tuple(entries), tuple(folders))
+    entries: list[Entry] = []
+    folders: list[str] = [""]
+    unread: list[str] = []
+    for above in folders:  # which grows; a deep tree must not end the walk
+        goes_on()
+        try:
+            entries += _entries(folder, above, folders)
+        except OSError:
+            if not above:
+                raise
+            unread.append(above)
+    ordered = sorted(entries, key=lambda each: each.path)
+    return Survey(folder, tuple(ordered), tuple(folders[1:]), tuple(unread))
 
 
-def _entries(
-    folder: str, above: str, folders: list[str], goes_on: Callable[[], None]
-) -> Iterator[Entry]:
-    goes_on()
-    with os.scandir(folder) as found:
+def _entries(folder: Path, above: str, folders: list[str]) -> Iterator[Entry]:
+    """Files and links of one folder; the folders in it are added to those to come."""
+    with os.scandir(folder / above) as found:
         for each in found:
-            path = above + each.name
+            path = f"{above}/{each.name}" if above else each.name
             is_dir = each.is_dir(follow_symlinks=False)
             # A file of that name leads to a repository elsewhere, which a copy must not reach.
             if each.name in LEFT_OUT or (each.name == GIT and not is_dir):
                 continue
             if is_dir:
                 folders.append(path)
-                yield from _entries(each.path, f"{path}/", folders, goes_on)
                 continue
-            target = os.readlink(each.path) if each.is_symlink() else None
-            yield Entry(path, each.stat(follow_symlinks=False), target)
+            with suppress(FileNotFoundError):  # gone meanwhile
+                target = os.readlink(each.path) if each.is_symlink() else None
+                yield Entry(path, each.stat(follow_symlinks=False), target)
 
 
 def _is_in(path: str, folder: str) -> bool:

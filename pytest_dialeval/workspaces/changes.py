@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_dialeval.errors import HarnessFault
 from pytest_dialeval.programs.kept import Kept
 from pytest_dialeval.records.text import clean
 from pytest_dialeval.records.wording import listed, plural
@@ -51,13 +52,14 @@ class Changes:
         if found is None:
             self._git(self._git_alone, "read-tree", "--empty")
             return Snapshot(self._tree(self._git_alone), "the agent deleted its folder")
-        taken = [each for each in found.entries if GIT not in each.path.split("/")]
+        # Git itself knows no file below a folder of that name, however it is written.
+        taken = [each for each in found.entries if GIT not in each.path.lower().split("/")]
         notes = _Notes(self._folder, found)
         tracked = self._tracked()
         fit = self._fitting([each for each in taken if notes.readable(each)], notes)
         ignored = self._ignored({each.path for each in fit} - tracked)
-        self._take_in([each.path for each in fit if each.path not in ignored])
-        self._forget(tracked - {each.path for each in taken})
+        self._forget(tracked - {each.path for each in taken} - _below(tracked, found.unread))
+        self._take_in([each.path for each in fit if each.path not in ignored], notes)
         return Snapshot(self._tree(self._folder), notes.text)
 
     def difference(self, start: Snapshot, now: Snapshot) -> Difference:
@@ -93,9 +95,12 @@ class Changes:
         if self._folder.is_symlink() or not self._folder.is_dir():
             return None
         try:
+            self._folder.chmod(stat.S_IRWXU)  # whatever the agent has made of it
             return survey(self._folder, goes_on)
         except FileNotFoundError:  # something of the agent's is still at work
-            return survey(self._folder, goes_on) if self._folder.is_dir() else None
+            return None
+        except OSError as error:
+            raise HarnessFault(f"the agent's folder can't be read: {error.strerror}") from None
 
     def _fitting(self, entries: list[Entry], notes: _Notes) -> list[Entry]:
         """All but the largest, where together they are too large."""
@@ -117,9 +122,18 @@ class Changes:
         told = self._git(self._folder, *words, told=_joined(new), fine=(0, 1))
         return set(_paths(told))
 
-    def _take_in(self, paths: Iterable[str]) -> None:
+    def _take_in(self, paths: list[str], notes: _Notes) -> None:
+        """All that git can take; what it can't, of names or as it is gone by now, is noted."""
         words = ("update-index", "--add", "--replace", "-z", "--stdin")
-        self._git(self._folder, *words, told=_joined(paths))
+        try:
+            self._git(self._folder, *words, told=_joined(paths))
+        except HarnessFault:
+            if len(paths) == 1:
+                notes.odd.append(paths[0])
+                return
+            half = len(paths) // 2
+            self._take_in(paths[:half], notes)
+            self._take_in(paths[half:], notes)
 
     def _forget(self, paths: Iterable[str]) -> None:
         words = ("update-index", "--force-remove", "-z", "--stdin")
@@ -135,7 +149,7 @@ class _Notes:
     def __init__(self, folder: Path, found: Survey) -> None:
         self._folder = folder
         self.too_large: list[str] = []
-        self._odd: list[str] = []
+        self.odd: list[str] = [*found.unread]
         # Its own repository at the top came with it; one below was made or fetched.
         names = (*found.folders, *(each.path for each in found.entries))
         self._nested = [each[: -len("/.git")] for each in names if each.endswith("/.git")]
@@ -145,7 +159,7 @@ class _Notes:
         path = self._folder / entry.path
         fine = entry.is_link or (stat.S_ISREG(entry.status.st_mode) and os.access(path, os.R_OK))
         if not fine:
-            self._odd.append(entry.path)
+            self.odd.append(entry.path)
         return fine
 
     @property
@@ -156,9 +170,14 @@ class _Notes:
             parts.append(f"{repositories} inside, taken as mere files: {_listed(self._nested)}")
         if self.too_large:
             parts.append(f"left out, as the folder became too large: {_listed(self.too_large)}")
-        if self._odd:
-            parts.append(f"left out, as it is no file that can be read: {_listed(self._odd)}")
+        if self.odd:
+            parts.append(f"left out, as it is no file that can be read: {_listed(self.odd)}")
         return "; ".join(parts)
+
+
+def _below(paths: Iterable[str], folders: Iterable[str]) -> set[str]:
+    above = tuple(f"{each}/" for each in folders)
+    return {each for each in paths if above and each.startswith(above)}
 
 
 def _joined(paths: Iterable[str]) -> bytes:

@@ -6,7 +6,7 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -82,11 +82,23 @@ def take_away(folder: Path, path: str) -> None:
 
 
 def remove(folder: Path) -> None:
-    """Everything in it too, also what was made read-only."""
-    for above, folders, _ in os.walk(folder):
-        for each in folders:
-            path = os.path.join(above, each)
-            if not os.path.islink(path):
-                with suppress(OSError):
-                    os.chmod(path, stat.S_IRWXU)
-    shutil.rmtree(folder, ignore_errors=True)
+    """Everything in it too, however deep, also what was made read-only; what can't go stays."""
+    folders = [str(folder)]
+    for each in folders:  # which grows
+        with suppress(OSError):
+            os.chmod(each, stat.S_IRWXU)
+            with os.scandir(each) as found:
+                folders += _emptied(found)
+    for each in reversed(folders):
+        with suppress(OSError):
+            os.rmdir(each)
+
+
+def _emptied(found: Iterator[os.DirEntry[str]]) -> Iterator[str]:
+    """Remove files and links; the folders are told."""
+    for each in found:
+        if each.is_dir(follow_symlinks=False):
+            yield each.path
+        else:
+            with suppress(OSError):
+                os.unlink(each.path)

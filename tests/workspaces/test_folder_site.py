@@ -5,12 +5,15 @@ import hashlib
 import os
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pytest_dialeval.errors import HarnessFault
-from pytest_dialeval.records.work import RoundWork
+from pytest_dialeval.records.work import RoundWork, Verifier
+from pytest_dialeval.suites.folder import Entry, Survey, survey
+from pytest_dialeval.workspaces import changes
 from pytest_dialeval.workspaces.copying import new_folder, remove
 from tests.workspaces.ground import (
     CODE,
@@ -239,6 +242,62 @@ def test_what_a_patch_cannot_hold_is_noted(tmp_path: Path):
         "left out, as the folder became too large: huge; "
         "left out, as it is no file that can be read: pipe"
     )
+
+
+def test_names_that_git_refuses_void_no_trial(tmp_path: Path):
+    def work(at: Path) -> None:
+        lay(at, {".GIT/x": "", "sub/.Git/y": "", "calc.py": FIXED})
+        (at / ".gitmodules").symlink_to("calc.py")
+
+    done = worked(site(folder(tmp_path)), work)[0]
+    assert (done.work.files, done.work.note) == (("calc.py",), "")
+
+
+def test_what_goes_away_while_it_is_looked_at_is_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def found(at: Path, goes_on: object) -> Survey:
+        seen = survey(at)
+        gone = Entry("gone", seen.entries[0].status, "calc.py")
+        return replace(seen, entries=(*seen.entries, gone))
+
+    made = site(folder(tmp_path))
+
+    def work(at: Path) -> None:
+        monkeypatch.setattr(changes, "survey", found)
+        lay(at, {"calc.py": FIXED, "new": "x\n"})
+
+    done = worked(made, work)[0]
+    assert done.work.files == ("calc.py", "new")
+    assert done.work.note == "left out, as it is no file that can be read: gone"
+
+
+def test_a_deep_tree_voids_no_trial(tmp_path: Path):
+    seen: list[Path] = []
+
+    def work(at: Path) -> None:
+        seen.append(at)
+        for depth in range(1, 1101):
+            (at / "/".join("d" * depth)).mkdir()
+        (at / "/".join("d" * 1100) / "x").write_text("x")
+
+    done = worked(site(folder(tmp_path), Verifier("true", when="each")), work)[0]
+    assert len(done.work.files) == 1 and done.check is not None and done.check.passed
+    assert not seen[0].exists()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_folders_that_nobody_may_read_are_noted(tmp_path: Path):
+    repo = folder(tmp_path, {"a/b": "1\n", "c": "2\n"})
+
+    def work(at: Path) -> None:
+        lay(at, {"c": "3\n"})
+        (at / "a").chmod(0)
+        at.chmod(0)
+
+    done = worked(site(repo), work)[0]
+    assert done.work.files == ("c",)
+    assert done.work.note == "left out, as it is no file that can be read: a"
 
 
 def test_a_long_patch_is_shown_shortened(tmp_path: Path):
