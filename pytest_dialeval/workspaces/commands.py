@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -30,6 +30,7 @@ class Commands:
     tree: Path
     home: Path
     stop: threading.Event
+    clear: Callable[[str], str]  # takes secrets out of a text
 
     def check(self) -> Check:
         """Round 1's command and all of later requests up to this round; HarnessFault: none ran."""
@@ -84,7 +85,7 @@ class Commands:
             raise HarnessFault(f"the verifier {command!r} can't be started: {error}") from None
 
     def _environment(self) -> Mapping[str, str]:
-        environment = plain_environment(os.environ, self.home)
+        environment = plain_environment(os.environ, self.home, self.clear)
         environment["DIALEVAL_ROUND"] = str(self.round)
         if self.verifier.result:
             environment["DIALEVAL_RESULT"] = str(self.tree / self.verifier.result)

@@ -102,7 +102,7 @@ class FolderSite:
         self._last = start = changes.snapshot(goes_on)
         verifying = None
         if plan.verifier is not None:
-            verifying = Verifying(plan.verifier, source, found.state, folder, git, own)
+            verifying = Verifying(plan.verifier, source, found.state, folder, git, own, plan.clear)
         return _Ground(folder, own, git, changes, start, verifying)
 
     def _new_place(self) -> Path:

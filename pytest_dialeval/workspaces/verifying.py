@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -33,6 +33,7 @@ class Verifying:
     agents: Path
     git: Git
     place: Path  # where folders for checks are made
+    clear: Callable[[str], str]  # takes secrets out of a text
 
     def check(self, round_: int, stored: Stored, stop: threading.Event) -> Check:
         """What it says; whatever keeps it from telling is said in `why`."""
@@ -60,7 +61,7 @@ class Verifying:
         tree.parent.mkdir()
         left_out = lay_out(tree, found, stored, self.verifier, self.git, goes_on)
         before = self._states()
-        check = Commands(self.verifier, round_, tree, home, stop).check()
+        check = Commands(self.verifier, round_, tree, home, stop, self.clear).check()
         check = replace(check, left_out=left_out)
         if written := _changed(before, self._states()):
             why = f"something wrote into {written} while the verifier ran"

@@ -36,11 +36,11 @@ def verified(
     at: Path, *acts: Any, text: str = CHECK, again: bool = False, **keys: Any
 ) -> list[Check | None]:
     """What a verifier says after each act; it runs this Python."""
-    command = keys.pop("command", None) or script(at, text)
+    command, clear = keys.pop("command", None) or script(at, text), keys.pop("clear", None)
     verifier = Verifier(command, **{"when": "each", "deadline": 30.0, **keys})
     repo = at / "project" / "repo"
     repo = repo if repo.exists() else folder(at)
-    made = site(repo, verifier)
+    made = site(repo, verifier, **({"clear": clear} if clear else {}))
     return [each.check for each in worked(made, *(acts or (nothing,)), again=again)]
 
 
@@ -106,12 +106,20 @@ def test_its_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("SHOP_API_KEY", "hunter2hunter2")
     monkeypatch.setenv("PYTEST_ADDOPTS", "--no-such-option")
     monkeypatch.setenv("PLAIN", "kept")
+    monkeypatch.setenv("DATABASE_URL", "db://user:hunter2@host")
     text = "import os, json; print(json.dumps(dict(os.environ)))"
-    check = one(tmp_path, nothing, nothing, text=text, result="out.json", when="last")
+
+    def clear(said: str) -> str:
+        return said.replace("hunter2", "***")
+
+    check = one(tmp_path, nothing, nothing, text=text, result="out.json", when="last", clear=clear)
     given = json.loads(check.output)
     assert given["DIALEVAL_ROUND"] == "2" and given["PLAIN"] == "kept"
     assert given["DIALEVAL_RESULT"].endswith("/repo/out.json")
-    assert not {"SHOP_API_KEY", "PYTEST_ADDOPTS", "PYTEST_CURRENT_TEST", "PWD"} & given.keys()
+    assert (
+        not {"SHOP_API_KEY", "DATABASE_URL", "PYTEST_ADDOPTS", "PYTEST_CURRENT_TEST", "PWD"}
+        & given.keys()
+    )
     assert given["HOME"] != os.environ.get("HOME") and not Path(given["HOME"]).exists()
 
 
