@@ -138,7 +138,7 @@ def test_hooks_and_settings_of_anybody_are_never_run_or_read(
     done = worked(site(repo), writes("calc.py", FIXED), writes("new.py", "x\n"))[-1]
     assert done.work.files == ("calc.py", "new.py")
     assert "--- a/calc.py" in done.patch
-    assert not trap.exists()
+    assert not trap.exists() and not (tmp_path / "index").exists()
 
 
 def test_bytes_stay_as_they_are(tmp_path: Path):
