@@ -28,35 +28,30 @@ class WorkRead:
 
 
 def read_work(suite: Place, form: TaskForm, reading: Reading) -> WorkRead:
-    """Both keys of the task; problems are noted, and what has one is left out."""
+    """Both keys of the task; problems are noted, and of what has one the rest is read."""
     files: dict[str, str] = {}
     at = suite.at("task")
-    workspace = None
+    workspace = verifier = folder = None
     if form.workspace is not None:
-        workspace = _workspace(at.at("workspace"), form.workspace, reading, files)
-    if form.verifier is None:
-        return WorkRead(workspace, None, files)
-    place = at.at("verifier")
-    if form.workspace is None:
-        place.error("a verifier needs task.workspace: the folder whose changes it verifies")
-    inside = Path(workspace.folder) if workspace else None
-    verifier = _verifier(place, form.verifier, reading, files, inside)
+        folder = _folder(at.at("workspace", "folder"), form.workspace, reading, files)
+        workspace = Workspace(str(folder or form.workspace.folder), form.workspace.max_mb)
+    if form.verifier is not None:
+        place = at.at("verifier")
+        if form.workspace is None:
+            place.error("a verifier needs task.workspace: the folder whose changes it verifies")
+        verifier = _verifier(place, form.verifier, reading, files, folder)
     return WorkRead(workspace, verifier, files)
 
 
-def _workspace(
-    place: Place, form: WorkspaceForm, reading: Reading, files: dict[str, str]
-) -> Workspace | None:
-    at = place.at("folder")
+def _folder(at: Place, form: WorkspaceForm, reading: Reading, files: dict[str, str]) -> Path | None:
     folder = folder_inside(at, form.folder, reading.rootdir)
     if folder is None:
         return None
-    if place.source.path.resolve().is_relative_to(folder):
+    if at.source.path.resolve().is_relative_to(folder):
         at.error(f"{shown(form.folder)} holds this suite itself: give the work a folder of its own")
         return None
-    if not _surveyed(at, folder, reading, files, form.max_mb):
-        return None
-    return Workspace(str(folder), form.max_mb)
+    _survey(at, folder, reading, files, form.max_mb)
+    return folder
 
 
 def _verifier(
@@ -65,15 +60,13 @@ def _verifier(
     reading: Reading,
     files: dict[str, str],
     workspace: Path | None,
-) -> Verifier | None:
+) -> Verifier:
     if form.result is not None and not is_within(form.result):
         text = f"{shown(form.result)} must be a path inside the copy, such as result.json"
         place.at("result").error(text)
     hidden = None
     if form.hidden is not None:
         hidden = _hidden(place.at("hidden"), form.hidden, reading, files, workspace)
-        if hidden is None:
-            return None
     return Verifier(
         form.command,
         form.when,
@@ -89,30 +82,28 @@ def _hidden(
     at: Place, written: str, reading: Reading, files: dict[str, str], workspace: Path | None
 ) -> Path | None:
     hidden = folder_inside(at, written, reading.rootdir)
-    if hidden is None or not _surveyed(at, hidden, reading, files):
+    if hidden is None:
         return None
+    _survey(at, hidden, reading, files)
     if workspace is not None and hidden.is_relative_to(workspace):
         at.error(f"{shown(written)} lies in the workspace, where every agent sees it: move it out")
-        return None
     return hidden
 
 
-def _surveyed(
+def _survey(
     at: Place,
     folder: Path,
     reading: Reading,
     files: dict[str, str],
     max_mb: float | None = None,
-) -> bool:
-    """Whether it may be copied; its digest shows a later run that it has changed."""
+) -> None:
+    """Note why it may not be copied; its digest shows a later run that it has changed."""
     name = file_name(folder, reading.rootdir)
     try:
         found = survey(folder)
         if problem := found.problem(max_mb):
             at.error(f"the folder {name} {problem}")
-            return False
-        files[name] = found.digest()
+        else:
+            files[name] = found.digest()
     except OSError as error:
         at.error(f"the folder {name} can't be read: {error.strerror}")
-        return False
-    return True

@@ -134,3 +134,12 @@ def test_a_safety_rubric_needs_yes_or_no(problems, load):
     [said] = problems(text(VERIFIER % "each").replace("completion", "safety"))
     assert "put it under all: [{verifier: ...}]" in said
     assert load(text(VERIFIER % "each", "all: [verifier]").replace("completion", "safety"))
+
+
+@pytest.mark.parametrize("folder", ["nowhere", "."])
+def test_nothing_is_said_that_follows_from_a_folder_that_is_wrong(problems, write, folder):
+    write("agent.yaml", "replies: [{write: {a.py: x}}]\n")
+    work = f"workspace: {folder}, verifier: {{command: x, hidden: neither}}"
+    agents = "agents: {a: {use: scripted, script: agent.yaml}}\n"
+    said = problems(text(work) + agents)
+    assert len(said) == 2 and all(each.startswith("s.dialeval.yaml:2: ") for each in said)
