@@ -34,8 +34,9 @@ class Acting:
                 self._write(path, text)
             return (await self._run(reply.run),) if reply.run else ()
         except OSError as error:
-            what = f"{error.strerror or error}: {error.filename}"
-            raise HarnessFault(f"the script of line {reply.line} can't be played: {what}") from None
+            raise HarnessFault(
+                f"line {reply.line} of the script can't be played: {error}"
+            ) from None
 
     def _delete(self, path: str) -> None:
         place = self._inside(path)

@@ -62,7 +62,7 @@ def run_to_end(
     stdout: IO[bytes] | None = None,
     trusted: bool = False,
 ) -> Ended:
-    """Blocks until it has ended; OSError where it can't begin, Stopped where `stop` was set.
+    """Blocks until it has ended; OSError where it can't be run, Stopped where `stop` was set.
 
     It stands in a group of its own, which is killed in every case. One that is not `trusted` is
     watched over: it ends with this process, and so do children that leave the group.
@@ -82,10 +82,9 @@ def run_to_end(
         pipe.close_inlet()
         kept, guard = Kept(keep), None if trusted else Guard(process.pid)
         try:
-            in_time = _watched(process, pipe, kept, began + seconds, stop)
+            status = _watched(process, pipe, kept, began + seconds, stop)
         finally:
             strays = _over(process, guard, mark)
-    status = process.returncode if in_time else None
     return Ended(status, time.monotonic() - began, kept.text, strays)
 
 
@@ -128,12 +127,12 @@ class _Pipe:
 
 def _watched(
     process: subprocess.Popen[bytes], pipe: _Pipe, kept: Kept, end: float, stop: threading.Event
-) -> bool:
-    """Read until the command itself has ended, whoever still writes; False where it is late."""
-    while not _has_ended(process):
+) -> int | None:
+    """Read until the command itself has ended, whoever still writes; None where it is late."""
+    while (status := _status(process)) is None:
         left = end - time.monotonic()
         if left <= 0:
-            return False
+            return None
         if stop.is_set():
             raise Stopped
         if pipe.open:
@@ -144,18 +143,26 @@ def _watched(
     for _ in range(_DRAINED):
         if not pipe.open or not pipe.read_into(kept):
             break
-    return True
+    return status
 
 
-def _has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """Without reaping it, where the system can do that: its number stays its own."""
+def _status(process: subprocess.Popen[bytes]) -> int | None:
+    """How it ended, if it has; without reaping it where the system can do that.
+
+    Its number stays its own that way, and nobody takes a status that was lost for a 0, as Popen
+    does.
+    """
     if not hasattr(os, "waitid"):
-        return process.poll() is not None
+        return process.poll()
     try:
-        flags = os.WEXITED | os.WNOWAIT | os.WNOHANG
-        return os.waitid(os.P_PID, process.pid, flags) is not None
-    except ChildProcessError:  # somebody else's wait for any child took it
-        return True
+        ended = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+    except ChildProcessError:
+        raise ChildProcessError(
+            "its exit status is lost: some code in this process waits for any child"
+        ) from None
+    if ended is None:
+        return None
+    return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
 
 
 def _over(process: subprocess.Popen[bytes], guard: Guard | None, mark: str) -> int:

@@ -51,8 +51,11 @@ def _has(process: int, needle: bytes) -> bool:
 
 
 def _kill(process: int, needle: bytes) -> None:
-    """By a handle: the number may be another's by now."""
+    """By a handle, where there are such: the number may be another's by now."""
     with suppress(OSError):
+        if not hasattr(os, "pidfd_open"):
+            os.kill(process, signal.SIGKILL)
+            return
         handle = os.pidfd_open(process)
         try:
             if _has(process, needle):

@@ -82,7 +82,7 @@ class Commands:
                 stop=self.stop,
             )
         except (OSError, ValueError) as error:
-            raise HarnessFault(f"the verifier {command!r} can't be started: {error}") from None
+            raise HarnessFault(f"the verifier {command!r} can't be run: {error}") from None
 
     def _environment(self) -> Mapping[str, str]:
         environment = plain_environment(os.environ, self.home, self.clear)

@@ -170,7 +170,7 @@ def test_a_command_that_is_late_is_the_agents_fault(tmp_path: Path):
 @pytest.mark.parametrize(
     ("reply", "why"),
     [
-        (ScriptedReply(delete=("nothing",), line=7), "the script of line 7 can't be played"),
+        (ScriptedReply(delete=("nothing",), line=7), "line 7 of the script can't be played: "),
         (ScriptedReply(run=("no-such-program",), line=7), "No such file or directory"),
         (ScriptedReply(write={"out/x": "y"}), "leads out of the task's folder through a link"),
     ],

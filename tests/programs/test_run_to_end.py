@@ -64,6 +64,15 @@ def test_a_signal_is_told():
     assert ran("import os; os.kill(os.getpid(), 9)").status == -9
 
 
+def test_a_status_that_somebody_else_took_is_no_success(monkeypatch: pytest.MonkeyPatch):
+    def taken(*_: object) -> None:
+        raise ChildProcessError
+
+    monkeypatch.setattr(os, "waitid", taken)
+    with pytest.raises(ChildProcessError, match="its exit status is lost"):
+        ran("exit(1)")
+
+
 def test_there_is_no_such_program(tmp_path: Path):
     with pytest.raises(FileNotFoundError):
         run_to_end(["no-such-program"], tmp_path, {}, seconds=1, stop=threading.Event())

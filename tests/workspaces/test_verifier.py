@@ -369,7 +369,7 @@ def test_one_that_fails_before_it_can_tell_is_quoted(tmp_path: Path):
 def test_one_that_cannot_be_started(tmp_path: Path):
     check = one(tmp_path, command="no-such-program --x")
     assert check.passed is None
-    assert check.why.startswith("the verifier 'no-such-program --x' can't be started: ")
+    assert check.why.startswith("the verifier 'no-such-program --x' can't be run: ")
     assert one(tmp_path, command="sh -c no-such-program").why.startswith(
         "the verifier can't tell: it can't be run (exit status 127); the last line that it printed"
     )
