@@ -297,6 +297,7 @@ def test_folders_that_nobody_may_read_stay_as_they_were(
 
         def refuses(path: object) -> object:
             if str(path) == str(at / "a"):
+                monkeypatch.undo()  # it is removed in the end
                 raise PermissionError(13, "Permission denied")
             return scandir(path)  # type: ignore[call-overload]
 
