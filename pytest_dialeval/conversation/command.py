@@ -36,13 +36,23 @@ class CommandAgent:
         """Start the program and tell it what it is for; it does not answer that."""
         # Python keeps back what it prints to a pipe, and would seem to be late.
         environment = {"PYTHONUNBUFFERED": "1", **os.environ}
+        command, folder, told = self._command, self._folder, asdict(brief)
+        if brief.workspace is None:
+            del told["workspace"]
+        else:
+            command, folder = self._from_afar(), Path(brief.workspace)
+            environment["DIALEVAL_WORKSPACE"] = brief.workspace
         try:
-            self._program = await Program.begin(self._command, self._folder, environment)
+            self._program = await Program.begin(command, folder, environment)
         except (OSError, ValueError) as error:
-            command = " ".join(self._command)
-            text = f"{command!r} cannot be started in {str(self._folder)!r}: {error}"
+            text = f"{' '.join(command)!r} cannot be started in {str(folder)!r}: {error}"
             raise HarnessFault(text) from None
-        await self._tell(self._program, {"type": "start", **asdict(brief)})
+        await self._tell(self._program, {"type": "start", **told})
+
+    def _from_afar(self) -> list[str]:
+        """The command as it is found from another folder: words that name our files in full."""
+        paths = [(each, self._folder / each) for each in self._command]
+        return [str(path) if path.is_file() else word for word, path in paths]
 
     async def reply(self, turns: tuple[Turn, ...]) -> Reply:
         """Its answer to the last turn."""

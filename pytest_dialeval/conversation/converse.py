@@ -14,8 +14,10 @@ from pytest_dialeval.conversation.agent_task import AgentTask
 from pytest_dialeval.conversation.clock import LoopClock
 from pytest_dialeval.conversation.current import CurrentCase, current_case, current_conversation
 from pytest_dialeval.conversation.scribe import Ending, Scribe
+from pytest_dialeval.conversation.site import Site
 from pytest_dialeval.conversation.talk import Talk
 from pytest_dialeval.conversation.user import SimulatedUser, Simulator
+from pytest_dialeval.conversation.work import Work
 from pytest_dialeval.errors import (
     AgentFault,
     BudgetSpent,
@@ -28,7 +30,7 @@ from pytest_dialeval.matching.matcher import Matcher
 from pytest_dialeval.planning.draw import Draw
 from pytest_dialeval.records.suite import Limits
 from pytest_dialeval.records.task import Persona, Task
-from pytest_dialeval.records.transcript import Outcome, Transcript
+from pytest_dialeval.records.transcript import UNMEASURED_OUTCOMES, Outcome, Transcript
 from pytest_dialeval.traces.writer import TraceWriter
 
 CANCELLED = Ending("cancelled", "the conversation was cancelled")
@@ -50,12 +52,13 @@ async def converse(
     clock: LoopClock | None = None,
     case: str = "",
     trial: int = 1,
+    site: Site | None = None,
 ) -> Transcript:
     """Hold it; what goes wrong becomes the transcript's outcome, only CancelledError is raised.
 
     The trace gets every event and is left open. Log records can be filed by the header's
     `trial_id`, which `current_conversation` holds meanwhile. `case` and `trial` name the calls of
-    models that play the agent.
+    models that play the agent. `site` is the folder that the agent works in; it is closed here.
     """
     brief = _brief(task, draw, limits)
     # The name that the agent knows the conversation by: its own logs can be found with it.
@@ -66,30 +69,43 @@ async def converse(
         async with slot(agent):
             clock = clock or LoopClock()
             scribe, asked = Scribe(trace), AgentTask(agent, clock)
-            talk = Talk(task, scribe, asked, limits, clock)
+            work = None if site is None else Work(site, scribe)
+            talk = Talk(task, scribe, asked, limits, clock, work)
 
             async def hold() -> Ending:
                 scribe.start(header)
-                return await talk.hold(lambda: simulator(task, persona, draw, matchers), brief)
+                told = brief if work is None else await work.begun(brief)
+                return await talk.hold(lambda: simulator(task, persona, draw, matchers), told)
 
-            return await _to_its_end(hold(), talk, scribe, asked)
+            return await _to_its_end(hold(), talk, scribe, asked, work)
     finally:
         current_case.reset(case_token)
         current_conversation.reset(token)
 
 
 async def _to_its_end(
-    holding: Coroutine[Any, Any, Ending], talk: Talk, scribe: Scribe, agent: AgentTask
+    holding: Coroutine[Any, Any, Ending],
+    talk: Talk,
+    scribe: Scribe,
+    agent: AgentTask,
+    work: Work | None,
 ) -> Transcript:
     hurry = True
     try:
-        transcript = scribe.end(*_with_account(await _ending(holding), talk))
+        ending = await _ending(holding)
+        if work is not None and ending.outcome not in UNMEASURED_OUTCOMES:
+            ending = await _ending(work.ended(ending))
+        transcript = scribe.end(*_with_account(ending, talk))
         hurry = False
     except asyncio.CancelledError:
         scribe.end(*_with_account(CANCELLED, talk))
         raise
     finally:
-        await agent.end(hurry=hurry)
+        try:
+            await agent.end(hurry=hurry)
+        finally:
+            if work is not None:
+                await work.over()
     return transcript
 
 

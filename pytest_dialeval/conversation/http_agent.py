@@ -125,6 +125,8 @@ class HttpAgent:
         }
         if brief.variables:
             message["variables"] = brief.variables
+        if brief.workspace is not None:
+            message["workspace"] = brief.workspace
         if prompt := spec.prompt if spec.own_prompt else brief.prompt:
             message["prompt"] = prompt
         if spec.history == "all":

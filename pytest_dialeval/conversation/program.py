@@ -16,8 +16,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-from pytest_dialeval.conversation.guard import Guard
 from pytest_dialeval.conversation.pipes import Lines, Outlet, Tail
+from pytest_dialeval.programs.guard import Guard
 
 TERM_GRACE = 0.25  # seconds between SIGTERM and SIGKILL
 KILL_GRACE = 1.0  # seconds for the kernel to end what was killed

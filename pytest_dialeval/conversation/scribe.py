@@ -11,7 +11,8 @@ from pytest_dialeval.conversation.agent import Reply
 from pytest_dialeval.conversation.user import Line
 from pytest_dialeval.errors import HarnessFault, RunError, SimulatorFault
 from pytest_dialeval.records.text import clean
-from pytest_dialeval.records.transcript import Outcome, Transcript, Turn
+from pytest_dialeval.records.transcript import Artifact, Outcome, Transcript, Turn
+from pytest_dialeval.records.work import Check, Done, RoundWork
 from pytest_dialeval.traces.writer import TraceWriter
 
 # They take no room in a line, and str.strip() leaves them.
@@ -35,6 +36,8 @@ class Scribe:
         self.turns: list[Turn] = []
         self.heard: list[Turn] = []
         self.rounds = 0
+        self._work: list[RoundWork] = []
+        self._checks: list[Check] = []
 
     def start(self, header: Mapping[str, object]) -> None:
         """What is about to be held."""
@@ -59,8 +62,8 @@ class Scribe:
         # The agent must not learn that a line is a probe, or in which state the user is.
         self._add(turn, replace(turn, state=None, probe=None, noise=None))
 
-    def agent(self, reply: Reply, latency: float) -> Turn:
-        """The agent's answer."""
+    def agent(self, reply: Reply, latency: float, beside: tuple[Artifact, ...] = ()) -> Turn:
+        """The agent's answer, with what was found `beside` it: the agent hears nothing of that."""
         turn = Turn(
             id=len(self.turns) + 1,
             speaker="agent",
@@ -71,8 +74,19 @@ class Scribe:
             latency=round(latency, 6),
             usage=reply.usage,
         )
-        self._add(turn, turn)
+        heard, turn = turn, replace(turn, artifacts=turn.artifacts + beside)
+        self._add(turn, heard)
         return turn
+
+    def done(self, done: Done) -> None:
+        """What the agent's folder held after a round, and what the verifier said; each once."""
+        if done.work not in self._work:
+            self._write(lambda trace: trace.work(done.work))
+            self._work.append(done.work)
+        check = done.check
+        if check is not None and check not in self._checks:
+            self._write(lambda trace: trace.check(check))
+            self._checks.append(check)
 
     def end(
         self, ending: Ending, unsaid: tuple[str, ...], fidelity: Mapping[str, int] | None = None
@@ -89,6 +103,8 @@ class Scribe:
             reason=ending.reason,
             ended_by=ending.ended_by,
             fidelity=fidelity,
+            work=tuple(self._work),
+            checks=tuple(self._checks),
         )
 
     def _add(self, turn: Turn, heard: Turn) -> None:

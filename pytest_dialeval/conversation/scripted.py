@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
+from pytest_dialeval.conversation.acting import Acting
 from pytest_dialeval.conversation.agent import AgentFactory, Brief, Reply
 from pytest_dialeval.conversation.hearing import holds
 from pytest_dialeval.errors import HarnessFault
@@ -13,7 +15,7 @@ from pytest_dialeval.matching.compiling import Check, compile_spec
 from pytest_dialeval.matching.matcher import Matcher
 from pytest_dialeval.matching.view import View
 from pytest_dialeval.planning.draw import Draw
-from pytest_dialeval.records.transcript import Turn
+from pytest_dialeval.records.transcript import ToolCall, Turn
 from pytest_dialeval.suites.agent_script import START, AgentScript, ScriptedReply
 
 
@@ -33,10 +35,14 @@ class ScriptedAgent:
         self._checks = checks
         self._state = START
         self._used: Counter[str] = Counter()
+        self._acting: Acting | None = None  # None: there is no folder
 
     async def start(self, brief: Brief) -> None:
         """Learn the seed and the language."""
         self._view = View((), None, brief.language, brief.variables, brief.prompt)
+        if brief.workspace is not None:
+            # The agent's own deadline comes first, and ends the command too.
+            self._acting = Acting(Path(brief.workspace), 2 * brief.turn_timeout)
         self._draw = Draw(brief.seed, brief.task, persona="", trial=0)
 
     async def reply(self, turns: tuple[Turn, ...]) -> Reply:
@@ -46,7 +52,8 @@ class ScriptedAgent:
         view = replace(self._view, turns=turns[-1:])
         for place, each in enumerate(self._script.replies):
             if self._fits(place, each, view):
-                return self._said(place, each)
+                acts = await self._done(each)
+                return self._said(place, each, acts)
         return Reply(self._drawn(self._script.otherwise, "otherwise"))
 
     async def close(self) -> None:
@@ -58,10 +65,18 @@ class ScriptedAgent:
         check = self._checks[place]
         return check is None or holds(check, view)
 
-    def _said(self, place: int, reply: ScriptedReply) -> Reply:
+    async def _done(self, reply: ScriptedReply) -> tuple[ToolCall, ...]:
+        if not reply.acts:
+            return ()
+        if self._acting is None:
+            where = f"{self._script.path}:{reply.line}"
+            raise HarnessFault(f"{where}: write, delete and run need task.workspace")
+        return await self._acting.done(reply)
+
+    def _said(self, place: int, reply: ScriptedReply, acts: tuple[ToolCall, ...]) -> Reply:
         self._state = reply.to or self._state
         text = self._drawn(reply.say, f"reply {place}") if reply.say else ""
-        return Reply(text, tool_calls=reply.tools, hang_up=reply.hang_up)
+        return Reply(text, tool_calls=reply.tools + acts, hang_up=reply.hang_up)
 
     def _drawn(self, lines: Sequence[str], purpose: str) -> str:
         if not lines:

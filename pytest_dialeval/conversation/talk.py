@@ -13,6 +13,7 @@ from pytest_dialeval.conversation.deadline import Deadlines
 from pytest_dialeval.conversation.fault import message_of, place_of
 from pytest_dialeval.conversation.scribe import Ending, Scribe
 from pytest_dialeval.conversation.user import Line, User
+from pytest_dialeval.conversation.work import Work, observe
 from pytest_dialeval.errors import (
     BudgetSpent,
     HarnessFault,
@@ -35,13 +36,21 @@ class Talk:
     """An agent and a user in one conversation."""
 
     def __init__(
-        self, task: Task, scribe: Scribe, agent: AgentTask, limits: Limits, clock: LoopClock
+        self,
+        task: Task,
+        scribe: Scribe,
+        agent: AgentTask,
+        limits: Limits,
+        clock: LoopClock,
+        work: Work | None = None,
     ) -> None:
+        """`work`: of an agent that works in a folder."""
         self._task = task
         self._scribe = scribe
         self._agent = agent
         self._limits = limits
         self._clock = clock
+        self._work = work
         self._user: User | None = None
 
     @property
@@ -75,7 +84,7 @@ class Talk:
             line = await self._user_speaks(user)
             # `limits.timeout` is the agent's: a user that thinks does not use it up.
             deadlines.extend(charge.seconds)
-            if await self._agent_speaks(user, deadlines):
+            if await self._agent_speaks(user, deadlines, line):
                 return HUNG_UP
             if line.last:
                 return SAID_ALL
@@ -89,13 +98,24 @@ class Talk:
             self._scribe.user(line)
         return line
 
-    async def _agent_speaks(self, user: User, deadlines: Deadlines) -> bool:
-        """Whether it hung up with its words."""
+    async def _agent_speaks(
+        self, user: User, deadlines: Deadlines, line: Line | None = None
+    ) -> bool:
+        """Whether it hung up with its words; `line` is what it answers."""
         charge = self._agent.charge()
         reply = await self._agent.reply(tuple(self._scribe.heard), deadlines.turn())
-        turn = self._scribe.agent(reply, charge.seconds)
+        latency = charge.seconds
+        if self._work is None or line is None:
+            turn, done = self._scribe.agent(reply, latency), None
+        else:
+            last = line.last or reply.hang_up or self._scribe.rounds >= self._task.max_rounds
+            charge = self._agent.charge()
+            turn, done = await self._work.after(reply, latency, last=last)
+            deadlines.extend(charge.seconds)  # nor does looking at its work
         with _simulating():
             user.hear(turn)
+            if done is not None:
+                observe(user, done)
         return reply.hang_up
 
 

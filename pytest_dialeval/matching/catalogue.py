@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pytest_dialeval.matching.blacklist import blacklist
+from pytest_dialeval.matching.claimed_tests import claimed_tests
 from pytest_dialeval.matching.combining import all_of, any_of, not_of
 from pytest_dialeval.matching.json_text import json_text
 from pytest_dialeval.matching.keywords import keyword
@@ -17,8 +18,10 @@ from pytest_dialeval.matching.pace import pace
 from pytest_dialeval.matching.placeholder import placeholder
 from pytest_dialeval.matching.recorded import recorded
 from pytest_dialeval.matching.regex import regex
+from pytest_dialeval.matching.regression import no_regression
 from pytest_dialeval.matching.repetition import repetition
 from pytest_dialeval.matching.tools import tool_called, tool_sequence
+from pytest_dialeval.matching.verified import verifier
 
 _MAKERS = (
     keyword,
@@ -35,6 +38,9 @@ _MAKERS = (
     tool_sequence,
     json_text,
     recorded,
+    verifier,
+    no_regression,
+    claimed_tests,
     all_of,
     any_of,
     not_of,

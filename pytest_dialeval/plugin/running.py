@@ -16,6 +16,7 @@ import pytest
 from pytest_dialeval.conversation.agent import AgentFactory
 from pytest_dialeval.conversation.resolve import adapt
 from pytest_dialeval.conversation.rounds_user import RoundsUser
+from pytest_dialeval.conversation.site import Site
 from pytest_dialeval.conversation.threads import left_threads
 from pytest_dialeval.conversation.user import SimulatedUser, Simulator
 from pytest_dialeval.errors import DialevalError
@@ -317,9 +318,27 @@ class Running:
             off_loop=self.pool.off_loop,
             isolated=not source.in_process(trial.agent),
             simulator=self._simulator(source, trial),
+            site=self._site(source),
             clock=self.pool.clock,
         )
         return live.hold, live.lost
+
+    def _site(self, source: LoadedSource) -> Callable[[str], Site] | None:
+        """What makes the folder of a trial, by a name below traces/; None: it needs none."""
+        task = source.suite.task
+        if task.workspace is None:
+            return None
+        from pytest_dialeval.workspaces.folder_site import FolderSite, Plan
+
+        workspace, verifier, clear = task.workspace, task.verifier, self.redaction.text
+
+        def site(name: str) -> FolderSite:
+            patches = self.directory.traces / f"{name}.work"
+            shown_as = f"traces/{patches.name}"
+            rootdir = self.engine.config.rootpath
+            return FolderSite(Plan(workspace, verifier, rootdir, patches, shown_as, clear))
+
+        return site
 
     def _simulator(self, source: LoadedSource, trial: PlannedTrial) -> Simulator:
         """Who plays the persona: a hook's; else rounds or a script, worded by a model or not."""

@@ -59,6 +59,7 @@ class Check:
     exit_status: int | None = None
     seconds: float | None = None
     output: str = ""  # the beginning and the end, where it is long
+    left_out: tuple[str, ...] = ()  # what of the patch did not count, and why
     why: str = ""
 
 

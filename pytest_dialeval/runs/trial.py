@@ -13,6 +13,7 @@ from pathlib import Path
 from pytest_dialeval.conversation.agent import AgentFactory
 from pytest_dialeval.conversation.clock import LoopClock
 from pytest_dialeval.conversation.converse import converse
+from pytest_dialeval.conversation.site import Site
 from pytest_dialeval.conversation.user import Simulator
 from pytest_dialeval.errors import RunError, TranscriptError
 from pytest_dialeval.grading.grade import (
@@ -38,6 +39,7 @@ from pytest_dialeval.records.transcript import (
     Turn,
 )
 from pytest_dialeval.records.verdict import TrialScore, Verdict
+from pytest_dialeval.records.work import Check
 from pytest_dialeval.runs.directory import RunDirectory
 from pytest_dialeval.runs.excerpt import excerpt
 from pytest_dialeval.runs.ledger import LedgerWriter
@@ -210,6 +212,8 @@ class LiveTrial:
     isolated: bool
     simulator: Simulator
     clock: LoopClock
+    # Makes the folder that the agent works in; given a name of its own below traces/.
+    site: Callable[[str], Site] | None = None
     redaction: Redaction | None = None  # None: what the environment's names give away
     writing: list[TraceWriter] = field(default_factory=list)  # the last one is this trial's
 
@@ -265,6 +269,7 @@ class LiveTrial:
                 clock=self.clock,
                 case=self.planned.case,
                 trial=self.planned.number,
+                site=self.site(path.name.removesuffix(".jsonl")) if self.site else None,
             )
         finally:  # fsync takes milliseconds: not on the loop
             await self.off_loop(lambda: trace.close(sync=True))
@@ -306,8 +311,14 @@ def _told(planned: PlannedTrial, transcript: Transcript) -> Conversation:
         turns=len(transcript.turns),
         attempt=planned.attempt,
         fidelity=transcript.fidelity,
+        checks={str(each.round): _reward(each) for each in transcript.checks},
         said=heard(transcript),
     )
+
+
+def _reward(check: Check) -> float | None:
+    """None where nothing is known of the work."""
+    return None if check.passed is None else check.reward
 
 
 def _filed(
@@ -346,7 +357,7 @@ def _broken_off(trace: TraceWriter, ending: Transcript) -> Transcript:
         return _void(str(error))
     except TranscriptError:  # it had not begun: it waited for a place with its agent
         return ending
-    return replace(ending, turns=said.turns)
+    return replace(ending, turns=said.turns, work=said.work, checks=said.checks)
 
 
 def _void(why: str) -> Transcript:

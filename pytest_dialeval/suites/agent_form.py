@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from pytest_dialeval.suites.form import (
     Flag,
@@ -12,6 +13,7 @@ from pytest_dialeval.suites.form import (
     Integer,
     Line,
     Lines,
+    LooseLine,
     LooseText,
     Name,
     RawSpec,
@@ -137,6 +139,20 @@ class ToolForm(Form):
     error: Flag = Field(False, description="whether the result is an error")
 
 
+def _split(value: object) -> object:
+    try:
+        return shlex.split(value) if isinstance(value, str) else value
+    except ValueError:
+        return [value]
+
+
+CommandWords = Annotated[
+    list[LooseLine],
+    Field(min_length=1),
+    BeforeValidator(_split, json_schema_input_type=str | list[str | int]),
+]
+
+
 class ReplyForm(Form):
     """One answer of a scripted agent."""
 
@@ -150,6 +166,9 @@ class ReplyForm(Form):
     to: Name | None = Field(None, description="the state after this reply")
     hang_up: Flag = Field(False, description="whether the agent ends the conversation with it")
     tools: list[ToolForm] = Field([], description="tool calls made with it")
+    write: dict[Line, Text] = Field({}, description="files that it writes in task.workspace")
+    delete: list[Line] = Field([], description="files and folders that it deletes there, before")
+    run: CommandWords = Field([], description="a command that it runs there, after")
 
 
 class AgentScriptForm(Form):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_dialeval.errors import SuiteError
@@ -13,6 +13,8 @@ from pytest_dialeval.records.task import MatcherSpec
 from pytest_dialeval.records.transcript import ToolCall
 from pytest_dialeval.records.wording import did_you_mean
 from pytest_dialeval.suites.agent_form import AgentScriptForm, ReplyForm, ToolForm
+from pytest_dialeval.suites.form import shown
+from pytest_dialeval.suites.paths import is_within
 from pytest_dialeval.suites.place import Place
 from pytest_dialeval.suites.reading import file_name
 from pytest_dialeval.suites.source import Source, read_source
@@ -38,7 +40,15 @@ class ScriptedReply:
     to: str | None = None  # the state after it; None: no change
     hang_up: bool = False
     tools: tuple[ToolCall, ...] = ()
+    write: Mapping[str, str] = field(default_factory=dict)  # in the task's folder: path -> text
+    delete: tuple[str, ...] = ()  # before it writes
+    run: tuple[str, ...] = ()  # the words of a command, after it has written
     line: int = 0
+
+    @property
+    def acts(self) -> bool:
+        """Whether it works in the task's folder."""
+        return bool(self.write or self.delete or self.run)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +60,11 @@ class AgentScript:
     otherwise: tuple[str, ...] = ()  # one is drawn where no reply answers
     path: str = ""  # absolute
     sha256: str = ""
+
+    @property
+    def acts(self) -> int:
+        """The line of the first reply that works in a folder; 0 where none does."""
+        return next((each.line for each in self.replies if each.acts), 0)
 
 
 def read_agent_script(path: Path, *, rootdir: Path, matchers: Mapping[str, Matcher]) -> AgentScript:
@@ -100,6 +115,9 @@ def _reply(place: Place, form: ReplyForm, matchers: Mapping[str, Matcher]) -> Sc
         to=form.to,
         hang_up=form.hang_up,
         tools=tuple(_tool(each) for each in form.tools),
+        write=form.write,
+        delete=tuple(form.delete),
+        run=tuple(form.run),
         line=place.line,
     )
 
@@ -116,8 +134,12 @@ def _problems(script: AgentScript) -> Iterator[tuple[int, str]]:
     reached = {START, *(each.to for each in script.replies if each.to)}
     shadow: ScriptedReply | None = None
     for each in script.replies:
-        if not (each.say or each.tools or each.hang_up):
-            yield each.line, "a reply needs something: say, tools or hang_up"
+        if not (each.say or each.tools or each.hang_up or each.acts):
+            yield each.line, "a reply needs something: say, tools, hang_up, write, delete or run"
+        for path in (*each.write, *each.delete):
+            if not is_within(path) and (path != "." or path in each.write):
+                text = f"{shown(path)} must be a path inside the task's folder, such as src/a.py"
+                yield each.line, text
         if shadow is not None:
             yield each.line, f"never said: the reply on line {shadow.line} always answers before it"
         elif each.state is not None and each.state not in reached:

@@ -27,6 +27,7 @@ from pytest_dialeval.suites.rubric_lint import (
 from pytest_dialeval.suites.script_lint import persona_remarks
 from pytest_dialeval.suites.ux import own_rubrics
 from pytest_dialeval.suites.wording import there
+from pytest_dialeval.suites.work_lint import work_remarks
 
 
 def lint(
@@ -96,6 +97,7 @@ def _joint_remarks(
     yield from _asked_remarks(suite, matchers, modelled)
     yield from _scoring_remarks(suite)
     yield from _agent_remarks(suite)
+    yield from work_remarks(suite)
     yield from suite_notes(suite, modelled)
 
 

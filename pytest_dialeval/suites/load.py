@@ -41,6 +41,7 @@ from pytest_dialeval.suites.rubrics import read_rubric
 from pytest_dialeval.suites.suite_form import SuiteForm
 from pytest_dialeval.suites.task_form import TaskForm
 from pytest_dialeval.suites.variables import written_variables
+from pytest_dialeval.suites.work import read_work
 
 
 def load_suite(
@@ -150,6 +151,7 @@ def _built(read: _Read, reading: Reading) -> Suite | None:
     if form is None:
         return None
     check_whole(place, form)
+    work = read_work(place, form.task, reading)
     transcripts = sources(place, form)
     personas = [each for each in read.personas if each]
     rubrics = [each for each in read.rubrics if each]
@@ -167,7 +169,12 @@ def _built(read: _Read, reading: Reading) -> Suite | None:
         personas = [stand_in(read.rounds, place.at("task", "rounds", "profile"))]
     return assembled(
         form,
-        replace(task_of(form.task, prompt), rounds=read.rounds),
+        replace(
+            task_of(form.task, prompt),
+            rounds=read.rounds,
+            workspace=work.workspace,
+            verifier=work.verifier,
+        ),
         path=place.source.path,
         personas=personas,
         rubrics=rubrics,
@@ -175,7 +182,7 @@ def _built(read: _Read, reading: Reading) -> Suite | None:
         transcripts=transcripts,
         model_lines={role: place.at("models", role).line for role in form.models},
         ux_at=(place.source.file, place.at("scoring", "ux").line),
-        files={each.file: each.sha256 for each in reading.sources.values()},
+        files={each.file: each.sha256 for each in reading.sources.values()} | dict(work.files),
         sha256=place.source.sha256,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from pytest_dialeval.suites.form import shown
 from pytest_dialeval.suites.place import Place
@@ -11,6 +11,22 @@ from pytest_dialeval.traces.disk import nearest
 
 def inside(place: Place, written: str, rootdir: Path) -> Path | None:
     """A file that must lie inside rootdir, symlinks resolved; problems are noted and give None."""
+    real = _within(place, written, rootdir, "file")
+    return real if real and found(place, written) else None
+
+
+def folder_inside(place: Place, written: str, rootdir: Path) -> Path | None:
+    """The same for a folder."""
+    real = _within(place, written, rootdir, "folder")
+    if real is None or real.is_dir():
+        return real
+    what = "is a file, not a folder" if real.exists() else f"is not there{nearest(real)}"
+    where = f"paths are taken from {place.source.path.parent.name}/"
+    place.error(f"{shown(written)} {what}; {where}")
+    return None
+
+
+def _within(place: Place, written: str, rootdir: Path, kind: str) -> Path | None:
     if Path(written).is_absolute():
         place.error(f"{shown(written)} must be a path from this file's folder, not an absolute one")
         return None
@@ -21,9 +37,11 @@ def inside(place: Place, written: str, rootdir: Path) -> Path | None:
         place.error(f"{shown(written)} can't be followed: it is a circle of symbolic links")
         return None
     if not real.is_relative_to(rootdir.resolve()):
-        place.error(f"{shown(written)} leaves the root folder of this run: move the file inside it")
+        place.error(
+            f"{shown(written)} leaves the root folder of this run: move the {kind} inside it"
+        )
         return None
-    return real if found(place, written) else None
+    return real
 
 
 def found(place: Place, written: str, remedy: str = "", *, folder: bool = False) -> Path | None:
@@ -41,3 +59,9 @@ def found(place: Place, written: str, remedy: str = "", *, folder: bool = False)
     where = f"paths are taken from {place.source.path.parent.name}/"
     place.error(f"{shown(written)} {what}; {where}{remedy}")
     return None
+
+
+def is_within(path: str) -> bool:
+    """Whether a path with slashes stays in its folder and names something there."""
+    parts = PurePosixPath(path).parts
+    return bool(parts) and not path.startswith("/") and ".." not in parts and "\\" not in path

@@ -21,6 +21,7 @@ from pytest_dialeval.suites.form import (
     one_of,
 )
 from pytest_dialeval.suites.rounds_form import RoundsForm
+from pytest_dialeval.suites.work_form import AnyVerifier, AnyWorkspace
 
 
 def _is_plain(value: object) -> bool:
@@ -64,7 +65,6 @@ class TaskForm(Form):
     """What the agent is asked to do."""
 
     noun: ClassVar[str] = "a task"
-    later: ClassVar[frozenset[str]] = frozenset({"workspace", "verifier"})
 
     id: Name = Field(description="the task's name in reports and stored runs")
     version: LooseText = Field(
@@ -83,4 +83,10 @@ class TaskForm(Form):
     flow: FlowForm = Field(FlowForm(), description="the steps the conversation should pass")
     rounds: RoundsForm | None = Field(
         None, description="a request and what follows it, instead of scripts of personas"
+    )
+    workspace: AnyWorkspace | None = Field(
+        None, description="the folder that the agent works in; each trial has a copy of its own"
+    )
+    verifier: AnyVerifier | None = Field(
+        None, description="the command that says whether the work is right"
     )

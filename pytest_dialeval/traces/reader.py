@@ -10,6 +10,7 @@ from typing import Any, cast
 from pytest_dialeval.errors import TranscriptError
 from pytest_dialeval.records.text import clean_value
 from pytest_dialeval.records.transcript import Transcript, Turn
+from pytest_dialeval.records.work import Check, RoundWork
 from pytest_dialeval.traces.codec import (
     SCHEMA,
     check_order,
@@ -26,6 +27,7 @@ from pytest_dialeval.traces.disk import read_file
 from pytest_dialeval.traces.file_text import without_bom
 from pytest_dialeval.traces.json_bytes import from_json
 from pytest_dialeval.traces.place import located
+from pytest_dialeval.traces.work_codec import decode_check, decode_work
 
 _OPENING = b'{"event":"start"'
 
@@ -60,6 +62,8 @@ class _Reading:
     header: Mapping[str, object] | None = None
     turns: list[Turn] = field(default_factory=list)
     events: list[Mapping[str, object]] = field(default_factory=list)
+    work: list[RoundWork] = field(default_factory=list)
+    checks: list[Check] = field(default_factory=list)
     ending: Transcript | None = None
     unsaid_probes: tuple[str, ...] = ()
 
@@ -77,6 +81,10 @@ class _Reading:
                 turn = decode_turn(event)
                 check_order(turn, len(self.turns) + 1)
                 self.turns.append(turn)
+            case "work":
+                self.work.append(decode_work(event))
+            case "check":
+                self.checks.append(decode_check(event))
             case "end":
                 self._end(event)
             case str():
@@ -104,6 +112,8 @@ class _Reading:
             ended_by=decode_ended_by(event),
             recorded=decode_recorded(event),
             fidelity=decode_counts(event, "fidelity"),
+            work=tuple(self.work),
+            checks=tuple(self.checks),
         )
         self.unsaid_probes = decode_texts(event, "unsaid_probes")
 
@@ -123,6 +133,8 @@ class _Reading:
             outcome="harness_error",
             reason=f"the trace is unfinished: it stops {last}, without a whole end event",
             finished=False,
+            work=tuple(self.work),
+            checks=tuple(self.checks),
         )
 
 

@@ -25,6 +25,11 @@ _SCHEME = re.compile(r"(?i)^(?:bearer|basic|token)\s+")
 _HIDDEN_HEADER = "[redacted Authorization]"
 
 
+def names_a_secret(name: str) -> bool:
+    """Whether a variable of that name holds a key, a token or a password."""
+    return bool(_NAME.search(name))
+
+
 class Redaction:
     """Replaces known secrets by `[redacted NAME]`, plain, URL-quoted or in base64."""
 
@@ -47,7 +52,7 @@ class Redaction:
             {
                 name: value
                 for name, value in environment.items()
-                if name in names or _NAME.search(name)
+                if name in names or names_a_secret(name)
             }
         )
 

@@ -12,9 +12,11 @@ from typing import Self
 
 from pytest_dialeval.errors import RunError
 from pytest_dialeval.records.transcript import Outcome, Turn
+from pytest_dialeval.records.work import Check, RoundWork
 from pytest_dialeval.traces.codec import SCHEMA, EndedBy, encode_turn
 from pytest_dialeval.traces.disk import disk_fault
 from pytest_dialeval.traces.redaction import Redaction
+from pytest_dialeval.traces.work_codec import encode_record
 
 PART = ".part"  # behind the name of a trace that is still being written
 
@@ -50,6 +52,14 @@ class TraceWriter:
     def turn(self, turn: Turn) -> None:
         """One message of one speaker."""
         self._append({"event": "turn", **self._at(), **encode_turn(turn)})
+
+    def work(self, work: RoundWork) -> None:
+        """What the agent's folder held after a round."""
+        self._append({"event": "work", **self._at(), **encode_record(work)})
+
+    def check(self, check: Check) -> None:
+        """What the verifier said of it."""
+        self._append({"event": "check", **self._at(), **encode_record(check)})
 
     def error(self, outcome: Outcome, message: str) -> None:
         """What went wrong, and by rule 2 whose it is."""

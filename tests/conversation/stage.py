@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from pytest_dialeval.conversation.agent import AgentFactory, Brief, Reply
 from pytest_dialeval.conversation.converse import converse
 from pytest_dialeval.conversation.python_agent import adapt
+from pytest_dialeval.conversation.site import Site
 from pytest_dialeval.matching.catalogue import builtin_matchers
 from pytest_dialeval.planning.draw import Draw
 from pytest_dialeval.records.suite import Limits
@@ -23,6 +25,7 @@ from pytest_dialeval.records.task import (
     Transition,
 )
 from pytest_dialeval.records.transcript import Transcript, Turn
+from pytest_dialeval.records.work import Done, RoundWork
 
 MATCHERS = builtin_matchers()
 
@@ -86,6 +89,7 @@ async def conversing(
     limits: Limits | None = None,
     case: str = "case",
     trial: int = 1,
+    site: Site | None = None,
     **keys: Any,
 ) -> Transcript:
     """The same inside a loop that has more to do."""
@@ -98,7 +102,24 @@ async def conversing(
         matchers=MATCHERS,
         case=case,
         trial=trial,
+        site=site,
     )
+
+
+class Folder:
+    """A site that is a mere folder; nothing is ever found there."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    async def open(self) -> None:
+        self.folder.mkdir()
+
+    async def after(self, round_: int, *, last: bool) -> Done:
+        return Done(RoundWork(round_, False))
+
+    async def close(self) -> None:
+        pass
 
 
 def said(transcript: Transcript, speaker: str = "user") -> list[str]:

@@ -225,3 +225,27 @@ def test_a_program_has_time_to_end_by_itself(tmp_path: Path):
 def test_many_words_on_stderr_do_not_block():
     text = ECHO.replace("print(", "__import__('sys').stderr.write('x' * 10**6);print(")
     assert talk(program(text)).outcome == "limit_reached"
+
+
+def test_a_program_works_in_its_folder(tmp_path: Path):
+    text = """
+import json, os, sys
+for line in open(0):
+    message = json.loads(line)
+    if message["type"] == "start": where = message["workspace"]
+    if message["type"] == "turn":
+        print(json.dumps({"text": repr([where, os.getcwd(), os.environ["DIALEVAL_WORKSPACE"]])}))
+"""
+    (tmp_path / "work").mkdir()
+    (tmp_path / "bots").mkdir()
+    (tmp_path / "bots" / "bot.py").write_text(text)
+    agent = CommandAgent([sys.executable, "bots/bot.py"], tmp_path)
+
+    async def asked() -> str:
+        await agent.start(Brief("task", workspace=str(tmp_path / "work")))
+        try:
+            return (await agent.reply(())).text
+        finally:
+            await agent.close()
+
+    assert asyncio.run(asked()) == repr([str(tmp_path / "work")] * 3)

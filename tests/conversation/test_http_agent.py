@@ -16,7 +16,7 @@ from pytest_dialeval.conversation.web import Request, Web
 from pytest_dialeval.errors import HarnessFault
 from pytest_dialeval.records.suite import AgentSpec, Limits
 from pytest_dialeval.records.transcript import Artifact, ToolCall, Usage
-from tests.conversation.stage import MATCHERS, conversing, said
+from tests.conversation.stage import MATCHERS, Folder, conversing, said
 from tests.conversation.web_server import answer, http_address, reached, talked
 from tests.models.server import KEY, drop, error, hang, reply, serving
 
@@ -53,6 +53,11 @@ def test_what_is_sent():
     assert headers["Content-Type"] == "application/json"
     assert headers["Idempotency-Key"] == f"{session}-2"
     assert "Authorization" not in headers
+
+
+def test_the_folder_to_work_in(tmp_path: Path):
+    _, server = talked(site=Folder(tmp_path / "work"))
+    assert server.bodies[0]["workspace"] == str(tmp_path / "work")
 
 
 def test_the_last_message_alone():

@@ -1,16 +1,22 @@
 from __future__ import annotations
 
+import asyncio
+import shlex
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pytest_dialeval.conversation.converse import converse
 from pytest_dialeval.conversation.scripted import scripted
 from pytest_dialeval.errors import SpecError
 from pytest_dialeval.matching.matcher import matcher_from_function
+from pytest_dialeval.records.suite import Limits
 from pytest_dialeval.records.task import MatcherSpec, State, Transition
 from pytest_dialeval.records.transcript import ToolCall, Transcript
 from pytest_dialeval.suites.agent_script import AgentScript, ScriptedReply
-from tests.conversation.stage import MATCHERS, held, persona, said
+from tests.conversation.stage import MATCHERS, Folder, draw, held, persona, said, task
 
 
 def heard(*words: str) -> MatcherSpec:
@@ -110,3 +116,72 @@ def test_a_matcher_that_raises_is_not_the_agents_fault():
     transcript = held(scripted(script, matchers), asks("a"), adapted=True, matchers=matchers)
     assert transcript.outcome == "harness_error"
     assert transcript.reason == "matcher 'broken' raised KeyError: 'table'"
+
+
+# ---- in a folder
+
+
+def acts(at: Path, *replies: ScriptedReply, **keys: Any) -> Transcript:
+    """A conversation in which the agent gives these replies, one after another."""
+    chain = [
+        replace(each, state="start" if place == 0 else f"s{place}", to=f"s{place + 1}")
+        for place, each in enumerate(replies)
+    ]
+    script = AgentScript(replies=tuple(chain), otherwise=("done",))
+    return asyncio.run(
+        converse(
+            task(),
+            asks(*("go" for _ in replies)),
+            scripted(script, MATCHERS),
+            draw=draw(),
+            matchers=MATCHERS,
+            site=Folder(at / "work"),
+            **keys,
+        )
+    )
+
+
+def test_it_deletes_then_writes_then_runs(tmp_path: Path):
+    first = ScriptedReply(("a",), write={"src/a.py": "print('你好')\n", "old/b": "x"})
+    second = ScriptedReply(
+        ("b",), delete=("old", "src/a.py"), write={"old": "now a file"}, run=("ls", "-R")
+    )
+    transcript = acts(tmp_path, first, second)
+    assert (tmp_path / "work" / "old").read_text() == "now a file"
+    [call] = transcript.turns[3].tool_calls
+    assert (call.name, call.arguments, call.error) == ("shell", {"command": "ls -R"}, False)
+    assert call.result is not None and "old" in call.result.split()
+
+
+def test_what_a_command_says_is_the_calls_result(tmp_path: Path):
+    python = ("python", "-c", "import sys; print('out'); sys.exit(3)")
+    [call] = acts(tmp_path, ScriptedReply(run=python)).turns[1].tool_calls
+    assert call.arguments == {"command": shlex.join(python)}
+    assert (call.result, call.error) == ("out\n[exit status 3]", True)
+
+
+def test_a_command_that_is_late_is_the_agents_fault(tmp_path: Path):
+    late = ScriptedReply(run=("sleep", "600"))
+    transcript = acts(tmp_path, late, limits=Limits(turn_timeout=0.3))
+    assert transcript.outcome == "agent_error"
+    assert transcript.reason == "no answer within 0.3 s (limits.turn_timeout)"
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        (ScriptedReply(delete=("nothing",), line=7), "line 7 of the script can't be played: "),
+        (ScriptedReply(run=("no-such-program",), line=7), "No such file or directory"),
+        (ScriptedReply(write={"out/x": "y"}), "leads out of the task's folder through a link"),
+    ],
+)
+def test_what_the_folder_does_not_allow(tmp_path: Path, reply: ScriptedReply, why: str):
+    link = ScriptedReply(("a",), run=("ln", "-s", "/", "out"))
+    transcript = acts(tmp_path, link, reply)
+    assert transcript.outcome == "harness_error" and why in transcript.reason
+
+
+def test_acts_need_a_folder():
+    script = AgentScript(replies=(ScriptedReply(write={"a": "b"}, line=3),), path="x.yaml")
+    transcript = talk(script, "go")
+    assert transcript.reason == "x.yaml:3: write, delete and run need task.workspace"

@@ -58,6 +58,7 @@ from pytest_dialeval.suites.suite_form import (
     WeightsForm,
 )
 from pytest_dialeval.suites.task_form import FlowForm, FlowNodeForm, TaskForm
+from pytest_dialeval.suites.work_form import VerifierForm, WorkspaceForm
 
 from .pages import PAGES, ROOT, prose
 
@@ -68,6 +69,7 @@ FORMS: tuple[tuple[str, tuple[type[Form], ...]], ...] = (
         "suite.md",
         (
             *(SuiteForm, PartForm, TaskForm, FlowForm, FlowNodeForm, RubricForm, TriggerForm),
+            *(WorkspaceForm, VerifierForm),
             *(JudgeForm, LevelForm, TranscriptForm, LimitsForm, ScoringForm, WeightsForm, UxForm),
             *(GatesForm, PassHatKForm, BaselineForm, CompareForm, VotesForm),
             *(PersonaForm, ScriptForm, StateForm, TransitionForm, ProbeForm, NoiseForm),

@@ -13,7 +13,7 @@ def test_every_named_matcher_is_there() -> None:
     assert set(builtin_matchers()) == {
         *("keyword", "ordered_keyword", "blacklist", "length", "number_whitelist", "placeholder"),
         *("pace", "repetition", "regex", "language", "tool_called", "tool_sequence", "json"),
-        *("recorded", "all", "any", "not"),
+        *("recorded", "verifier", "no_regression", "claimed_tests", "all", "any", "not"),
     }
     assert all(name == each.name for name, each in builtin_matchers().items())
 

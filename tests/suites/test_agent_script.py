@@ -116,7 +116,10 @@ def test_what_was_filled_in_compiles(read, matchers):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("replies: [{}]\notherwise: x", "1: a reply needs something: say, tools or hang_up"),
+        (
+            "replies: [{}]\notherwise: x",
+            "1: a reply needs something: say, tools, hang_up, write, delete or run",
+        ),
         ("otherwise: []", "1: otherwise must not be empty"),
         ("otherwise: ' '", "1: otherwise[0] must be text that is not blank, not ' '"),
         ("opening: hi", "1: otherwise is needed: what the agent says where no reply holds"),
@@ -148,6 +151,13 @@ def test_what_was_filled_in_compiles(read, matchers):
             "replies:\n- tools: [{arguments: {}}]\notherwise: y",
             "2: a tool call needs 'name' (the tool's name)",
         ),
+        (
+            "replies:\n- {write: {../x: a}}",
+            "2: '../x' must be a path inside the task's folder, such as src/a.py",
+        ),
+        ("replies:\n- {delete: /x}", "2: replies[0].delete must be a list, not '/x'"),
+        ("replies:\n- {delete: [/x]}", "2: '/x' must be a path inside the task's folder"),
+        ("replies:\n- {run: []}", "2: replies[0].run must not be empty"),
         ("otherwise: x\nanswers: y", "2: unknown key 'answers' of an agent script (keys:"),
         ("- x", "1: an agent script must be a mapping (opening, replies, otherwise), not a list"),
     ],

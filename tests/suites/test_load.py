@@ -300,8 +300,6 @@ def test_wrong_values_are_named_with_what_is_allowed(load, problems, written, me
         ("{id: t, language: chinese}", "task.language must be a language code such as en, zh"),
         ("{id: t, opening: agnt}", "task.opening must be one of 'agent', 'user', not 'agnt'; did you mean 'agent'?"),
         ("{id: t, rounds: {}}", "rounds needs 'request' (the message of round 1, always)"),
-        ("{id: t, workspace: x}", "key 'workspace' comes in a later version: remove it"),
-        ("{id: t, verifier: x}", "key 'verifier' comes in a later version: remove it"),
         ("{id: t, max_round: 3}", "unknown key 'max_round' of a task; did you mean 'max_rounds'?"),
         ("{id: t, prompt: null}", 'task.prompt must be text, not nothing; write "" for an empty text'),
         ("{id: t, variables: {a: [1]}}", "task.variables.a must be text, a finite number, true or false, not a list"),

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from os import mkfifo
 from pathlib import Path
 
 import pytest
@@ -34,11 +35,13 @@ from pytest_dialeval.suites.suite_form import (
     VotesForm,
 )
 from pytest_dialeval.suites.task_form import FlowForm, FlowNodeForm, TaskForm
+from pytest_dialeval.suites.work_form import VerifierForm, WorkspaceForm
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/suite.md").read_text(encoding="utf-8")
 HEAD = "\n| key | value | default | meaning |"
 FORMS = [
     SuiteForm, TaskForm, FlowForm, FlowNodeForm, RoundsForm, ProfileForm, BehaviourForm, AnchorForm,
+    WorkspaceForm, VerifierForm,
     AgentForm, AgentScriptForm, ReplyForm, ToolForm,
     PersonaForm, ScriptForm, StateForm, TransitionForm, ProbeForm, NoiseForm, RubricForm, JudgeForm,
     TriggerForm, TranscriptForm, PartForm, LimitsForm, ScoringForm, GatesForm, CompareForm,
@@ -101,6 +104,8 @@ def test_examples_load(block, write, tmp_path, matchers):
         write(name, text)
     write("recordings/yesterday.jsonl", "")
     write("recordings/results.json", "{}")
+    write("repo/calc.py", "")
+    write("hidden/tests/test_calc.py", "")
     given = yaml.safe_load(block)
     base = {} if "dialeval" in given else dict(BASE)
     if "transcripts" in given:
@@ -280,6 +285,43 @@ def as_pattern(message: str) -> str:
     return pattern
 
 
+def about_work(problems, notes, write) -> list[str]:
+    """What is said of suites whose agents work in a folder."""
+    folder = write("repo/a.py", "").parent
+    write("repo/hidden/b.py", "")
+    write("agent.yaml", "replies: [{write: {a.py: x}, delete: [../x]}]\n")
+    base = (
+        "dialeval: 1\ntask: {id: t, WORK}\nagents: {a: {use: scripted, script: agent.yaml}}\n"
+        "personas: [{id: p, script: {states: {start: {say: x, end: true}}}}]\n"
+        "rubrics: [{id: r, dimension: completion, verifier: first}, "
+        "{id: s, dimension: completion, all: [{no_regression: }]}]\n"
+    )
+    verifier = "workspace: repo, verifier: {command: x, when: last"
+    said = []
+    for work in (
+        "verifier: x",
+        "workspace: .",
+        "workspace: {folder: repo, max_mb: 0.000001}",
+        f"{verifier}, result: ../x, hidden: repo/hidden}}",
+        f"{verifier}}}",
+    ):
+        write("repo/a.py", "x = 1\n")
+        said += problems(base.replace("WORK", work))
+    (folder / "out").symlink_to("..")
+    said += problems(base.replace("WORK", "workspace: repo"))
+    (folder / "out").unlink()
+    mkfifo(folder / "pipe")
+    said += problems(base.replace("WORK", "workspace: repo"))
+    (folder / "pipe").unlink()
+    write("repo/.git/config", "[core]\nworktree = /x\n")
+    said += problems(base.replace("WORK", "workspace: repo"))
+    write("repo/.git/config", "")
+    write("agent.yaml", "replies: [{write: {a.py: x}}]\n")
+    said += problems(base.replace(", WORK", ""))
+    only = base.replace("WORK", "workspace: repo, verifier: x").split("rubrics:")[0]
+    return said + notes(only + "rubrics: [{id: r, dimension: completion, keyword: x}]\n")
+
+
 def test_the_lint_page_quotes_what_is_said(problems, notes, load, write):
     write("agent.yaml", SCRIPT)
     said = [line for text in SAID for line in problems(text)]
@@ -290,6 +332,7 @@ def test_the_lint_page_quotes_what_is_said(problems, notes, load, write):
     personas = "personas: [{id: p, script: {states: {start: {say: x, end: true}}}}]\n"
     write("agent.yaml", "otherwise: x\n")
     said += problems(SAID[2].replace("t}", "t, opening: agent}") + agent + personas)
+    said += about_work(problems, notes, write)
     rows = [line for line in LINT.splitlines() if line.startswith("| `")]
     quoted = [re.match(r"\| (?:`` ?(.*?) ?``|`(.*?)`)", row) for row in rows]
     assert len(rows) > 40

@@ -1,0 +1,1 @@
+"""Commands and their children: run to an end, watched over, never left behind."""

@@ -1,0 +1,88 @@
+"""What is wrong between work in a folder and the rubrics and agents of a suite."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from pytest_dialeval.records.suite import Suite
+from pytest_dialeval.records.work import Verifier
+from pytest_dialeval.suites.agent_script import AgentScript
+from pytest_dialeval.suites.remark import Remark, note
+
+BY_VERIFIER = ("verifier", "no_regression")  # rules that stand on what a verifier said
+METHODS = (*BY_VERIFIER, "claimed_tests")
+_RULES_OF_RULES = ("all", "any", "not")
+
+
+def work_remarks(suite: Suite) -> Iterator[Remark]:
+    """Rules without a verifier, verifiers without a rule, and acts without a folder."""
+    yield from _rule_remarks(suite)
+    asked = {
+        name for each in suite.rubrics for name, _ in _rules(each.spec.method, each.spec.params)
+    }
+    if suite.task.verifier is not None and asked.isdisjoint(METHODS):
+        text = "nothing asks what the verifier says: add a rubric with one of verifier, "
+        yield note(("task", "verifier"), f"{text}no_regression or claimed_tests")
+    if suite.task.workspace is None:
+        yield from _act_remarks(suite)
+
+
+def _rule_remarks(suite: Suite) -> Iterator[Remark]:
+    for index, rubric in enumerate(suite.rubrics):
+        for name, params in _rules(rubric.spec.method, rubric.spec.params):
+            if name in BY_VERIFIER and (problem := _problem(name, params, suite)):
+                yield Remark(("rubrics", index, rubric.spec.method), problem)
+
+
+def _problem(name: str, params: Mapping[str, object], suite: Suite) -> str:
+    verifier = suite.task.verifier
+    if verifier is None:
+        needs = f"{name} needs task.verifier: a command that says whether the work is right"
+        return "" if suite.transcripts else needs
+    if name == "no_regression":
+        alone = verifier.when in ("first", "last")
+        told = f"the verifier speaks once (when: {verifier.when}), so nothing can be compared"
+        return f"{told}: write when: each" if alone else ""
+    return _unheard(params.get("after", "last"), verifier)
+
+
+def _unheard(after: object, verifier: Verifier) -> str:
+    """Why the verifier never speaks after that round; empty where it may."""
+    heard = {"first": ("first", 1), "last": ("last",), "first_and_last": ("first", "last", 1)}
+    if verifier.when == "each" or after in heard[verifier.when]:
+        return ""
+    if after not in ("first", "last") and type(after) is not int:
+        return ""  # which is said elsewhere
+    where = f"round {after}" if type(after) is int else f"the {after} round"
+    return f"the verifier does not run after {where} (when: {verifier.when}): write when: each"
+
+
+def _rules(method: str, params: Mapping[str, object]) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """A rule, and those inside it; a bare value stands for what it asks for."""
+    yield method, params
+    if method not in _RULES_OF_RULES:
+        return
+    children = params.get("of", ())
+    for each in children if isinstance(children, list | tuple) else (children,):
+        if isinstance(each, str):
+            yield from _rules(each, {})
+        elif isinstance(each, Mapping) and len(each) == 1:
+            [(name, given)] = each.items()
+            yield from _rules(str(name), _params(str(name), given))
+
+
+def _params(name: str, given: object) -> Mapping[str, object]:
+    if isinstance(given, Mapping):
+        return given
+    shorthand = "of" if name in _RULES_OF_RULES else "after"
+    return {} if given is None else {shorthand: given}
+
+
+def _act_remarks(suite: Suite) -> Iterator[Remark]:
+    for name, agent in suite.agents.items():
+        script = agent.options.get("script")
+        if isinstance(script, AgentScript) and (line := script.acts):
+            text = f"its script works in a folder (line {line}), but there is none: "
+            yield Remark(
+                ("agents", name), f"{text}add task.workspace, or remove write, delete, run"
+            )
