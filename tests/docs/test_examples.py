@@ -18,6 +18,7 @@ pytestmark = pytest.mark.slow
 
 CALLS = ("express_rider", "live_upgrade", "rider_contract")
 JUDGED = {f"{each}_judged" for each in CALLS}
+WORK = ("cart_total", "log_reader")
 ATTITUDES = {"cooperative", "reluctant", "hesitant", "argumentative", "adversarial"}
 
 
@@ -44,6 +45,7 @@ def test_by_default_they_pass(tmp_path: Path) -> None:
         "support",
         *JUDGED,
         "support_judged",
+        *WORK,
     }
     assert summary["verdicts"]["failed"] == summary["verdicts"]["unmeasured"] == 0
     for task in summary["tasks"]:
@@ -57,7 +59,7 @@ def test_by_default_they_pass(tmp_path: Path) -> None:
 def test_the_agent_of_before_fails_in_every_call_and_sometimes_only(tmp_path: Path) -> None:
     status, output, summary = run(tmp_path / "examples", "--dialeval-agent", "baseline")
     assert status == 1
-    for each in ("support", "support_judged", *JUDGED):
+    for each in ("support", "support_judged", *JUDGED, *WORK):
         assert f"{each}.dialeval.yaml left out: it declares " in output
     assert {each["id"] for each in summary["tasks"]} == set(CALLS)
     assert summary["verdicts"]["unmeasured"] == 0
