@@ -119,7 +119,8 @@ def test_garbage_is_an_agent_error(line: str, reason: str):
 
 
 def test_bytes_that_are_no_utf8_are_garbage():
-    text = 'import os\nfor line in open(0): os.write(1, b\'{"text": "\\xc4\\xe3"}\\n\')'
+    line = b'{"text": "\xc4\xe3"}\n'
+    text = f"import os\nfor line in open(0):\n if '\"turn\"' in line: os.write(1, {line!r})"
     transcript = talk(program(text))
     assert transcript.outcome == "agent_error" and "no JSON" in transcript.reason
 

@@ -237,15 +237,17 @@ def test_a_module_that_is_not_there_voids_its_own_trials_alone(shop: Shop) -> No
 
 
 ANSWERS = "import json, sys\nfor line in sys.stdin:\n    "
+# To turns alone: a word about the start comes at once, or when no turn asks for it.
+ASKED = f"{ANSWERS}json.loads(line)['type'] == 'turn' and "
 
 
 @pytest.mark.parametrize(
     ("body", "said"),
     [
         ("import sys\nsys.stderr.write('out of memory')\nsys.exit(3)\n", "*3*out of memory*"),
-        (f"{ANSWERS}print('Hello', flush=True)\n", "*no JSON*Hello*"),
-        (f"{ANSWERS}print('[]', flush=True)\n", "*"),
-        (f"{ANSWERS}print('{{}}', flush=True)\n", "*"),
+        (f"{ASKED}print('Hello', flush=True)\n", "*no JSON*Hello*"),
+        (f"{ASKED}print('[]', flush=True)\n", "*an answer is an object such as*"),
+        (f"{ASKED}print('{{}}', flush=True)\n", "*"),
     ],
     ids=["dies", "garbage", "list", "empty"],
 )
