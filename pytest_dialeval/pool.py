@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 from pytest_dialeval.conversation.blocker import Blocker, blocker_of
 from pytest_dialeval.conversation.clock import LoopClock
 from pytest_dialeval.conversation.current import Line, current_line
+from pytest_dialeval.conversation.lull import Lull
 from pytest_dialeval.conversation.owned_task import owned_task
 from pytest_dialeval.conversation.steps import Steps
 from pytest_dialeval.errors import DialevalError, HarnessFault
@@ -33,6 +34,7 @@ T = TypeVar("T")
 Lost = Callable[[Sequence[str], Outcome, str], Sequence[Graded]] | None
 POLL = 0.25  # seconds; an untimed wait on a lock would keep Ctrl-C out
 JOIN = 0.5  # seconds that closing waits before it names what would not stop
+POLITE = 0.05  # seconds that an item lets the loop go first
 MARGIN = 0.1  # seconds for what is already on its way to the disk
 STANDSTILL = 10.0  # seconds beyond two turns' deadlines that the loop may be blocked
 STOPPED = "the run was stopped before its end"
@@ -124,6 +126,7 @@ class Pool:
         self._closed = False
         self._deadline = 0.0
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._lull = Lull()
         self._stop = asyncio.Event()
         self._thread: threading.Thread | None = None
         self.off_loop = Disk()
@@ -165,6 +168,8 @@ class Pool:
             self._send(self._hurry, job)
         if not self._wait(future):
             raise HarnessFault(f"{trial}: {STOPPED}")
+        if not self._over:
+            self._lull.await_one(POLITE)
         answer = future.result()
         if isinstance(answer, _Failure):
             raise HarnessFault(f"{trial}: {answer.why}")
@@ -271,7 +276,7 @@ class Pool:
         if self._closed or self._lost:
             return False
         if self._loop is None:
-            self._loop = asyncio.new_event_loop()
+            self._loop = asyncio.SelectorEventLoop(self._lull)
             self._loop.set_task_factory(owned_task)
             self._thread = threading.Thread(
                 target=self._run, args=(self._loop,), name="dialeval-pool", daemon=True

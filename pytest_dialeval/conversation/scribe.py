@@ -74,7 +74,10 @@ class Scribe:
             latency=round(latency, 6),
             usage=reply.usage,
         )
-        heard, turn = turn, replace(turn, artifacts=turn.artifacts + beside)
+        # A copy: an agent that changes what it is handed must not change what is graded.
+        heard = _copied(turn)
+        if beside:
+            turn = replace(turn, artifacts=turn.artifacts + beside)
         self._add(turn, heard)
         return turn
 
@@ -111,8 +114,7 @@ class Scribe:
         # Trace first: what is not on disk was not said.
         self._write(lambda trace: trace.turn(turn))
         self.turns.append(turn)
-        # A copy: an agent that changes what it is handed must not change what is graded.
-        self.heard.append(_copied(heard))
+        self.heard.append(heard)
 
     def _write(self, event: Callable[[TraceWriter], None]) -> None:
         if self._trace is None:

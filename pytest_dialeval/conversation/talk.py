@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from types import TracebackType
 
 from pytest_dialeval.conversation.agent import Brief
 from pytest_dialeval.conversation.agent_task import AgentTask
@@ -58,19 +58,19 @@ class Talk:
         """Ids of probes that the user had no chance to say."""
         if self._user is None:
             return ()
-        with _simulating():
+        with _SIMULATING:
             return self._user.unsaid
 
     @property
     def fidelity(self) -> Mapping[str, int]:
         """How the user's lines came about, in counts; empty where it does not tell."""
-        with _simulating():
+        with _SIMULATING:
             counts = getattr(self._user, "fidelity", None) or {}  # a hook's user may have none
             return {str(name): int(count) for name, count in counts.items()}
 
     async def hold(self, make_user: Callable[[], User], brief: Brief) -> Ending:
         """Take turns until one of them ends it, or the rounds are used up."""
-        with _simulating():
+        with _SIMULATING:
             user = self._user = make_user()
         deadlines = Deadlines(self._limits, self._agent.charge())
         await self._agent.start(brief, deadlines.turn())
@@ -91,7 +91,7 @@ class Talk:
         return LEFT
 
     async def _user_speaks(self, user: User) -> Line:
-        with _simulating():
+        with _SIMULATING:
             own = getattr(user, "deadline", None)
             async with self._clock.timeout(self._limits.turn_timeout if own is None else own):
                 line = await user.speak()
@@ -112,7 +112,7 @@ class Talk:
             charge = self._agent.charge()
             turn, done = await self._work.after(reply, latency, last=last)
             deadlines.extend(charge.seconds)  # nor does looking at its work
-        with _simulating():
+        with _SIMULATING:
             user.hear(turn)
             if done is not None:
                 observe(user, done)
@@ -120,17 +120,26 @@ class Talk:
 
 
 def _leaving(user: User) -> bool:
-    with _simulating():
+    with _SIMULATING:
         return user.leaving
 
 
-@contextmanager
-def _simulating() -> Iterator[None]:
+class _Simulating:
     """What goes wrong inside is the simulated user's fault or its model's, never the agent's."""
-    try:
-        yield
-    except (asyncio.CancelledError, GeneratorExit, *_TOLD):
-        raise
-    except BaseException as error:
+
+    def __enter__(self) -> None:
+        """Nothing is kept: there is one for all conversations."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if error is None or isinstance(error, (asyncio.CancelledError, GeneratorExit, *_TOLD)):
+            return
         text = f"the simulated user raised {type(error).__name__}: {message_of(error)}"
         raise SimulatorFault(f"{text}{place_of(error)}") from error
+
+
+_SIMULATING = _Simulating()

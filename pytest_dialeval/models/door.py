@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from pytest_dialeval.models.presence import Presence
 from pytest_dialeval.models.refusal import refused_parameter, remedy
 from pytest_dialeval.models.retry import Patience, may_pass
 from pytest_dialeval.models.transport import Failed, Transport
-from pytest_dialeval.models.turnstile import Turnstile
+from pytest_dialeval.models.turnstile import Pass, Turnstile
 from pytest_dialeval.models.watch import LoopWatch, Watch
 from pytest_dialeval.models.wire import Unreadable
 from pytest_dialeval.records.model import ChatAnswer, ChatCall, ModelSpec, Role
@@ -102,8 +102,7 @@ class Door:
         line = self._line(call.spec)
         course = Course(call, line, self._watch.now + deadline)
         try:
-            async with self._watch.timeout(deadline):
-                return await self._persist(course)
+            return await self._persist(course)
         except TimeoutError:
             raise _late(course, deadline) from None
 
@@ -142,7 +141,10 @@ class Door:
         its own tries on an endpoint that is known to refuse.
         """
         turnstile, answer = course.line.turnstile, None
-        place = await turnstile.enter(course.call)
+        # A timer for each part: most calls wait for nothing but their answer.
+        place = turnstile.at_once(course.call) or await self._turn(
+            course, turnstile.enter(course.call)
+        )
         try:
             while True:
                 course.waiting = False
@@ -154,9 +156,14 @@ class Door:
                     wait = self._wait(course, failure, features)
                 await asyncio.sleep(wait)
                 course.waiting = True
-                place = await turnstile.renew(course.call, place)
+                place = await self._turn(course, turnstile.renew(course.call, place))
         finally:
             turnstile.leave(place, answer)
+
+    async def _turn(self, course: Course, waiting: Awaitable[Pass]) -> Pass:
+        """Wait in our own queue, while there is time."""
+        async with self._watch.timeout(course.ends - self._watch.now):
+            return await waiting
 
     async def _try(self, course: Course, features: Features) -> ChatAnswer:
         """One request; the limits learn from how it went."""
@@ -190,6 +197,8 @@ class Door:
                 answer = await course.line.transport.send(course.call, features)
             return replace(answer, seconds=self._watch.now - began, tries=course.tries)
         except TimeoutError:
+            if self._watch.now >= course.ends:
+                raise
             raise Failed(f"no whole answer within {share:.3g} s") from None
         except Unreadable as error:
             passing = error.status is None or may_pass(error.status, error.code)

@@ -16,12 +16,32 @@ class EventStream:
     def feed(self, data: bytes) -> None:
         """The next bytes."""
         *lines, self._rest = (self._rest + data).split(b"\n")
+        if not self._data and self._at_once(lines):
+            return
         for line in lines:
             if line.endswith(b"\r"):
                 line = line[:-1]
             if not line and not self._data:
                 continue  # between events, it says nothing more
             self._line(line)
+
+    def _at_once(self, lines: list[bytes]) -> bool:
+        """Read all events together where each is one line, as nearly every endpoint has them."""
+        events = [line[5:] for line in lines if line.startswith(b"data:")]
+        if len(events) < 2 or len(events) + sum(not each.strip() for each in lines) < len(lines):
+            return False
+        if ends := events[-1].strip() == b"[DONE]":
+            events.pop()
+        try:
+            chunks = parse(b"[%s]" % b",".join(events))
+        except ValueError:
+            return False
+        if len(chunks) != len(events):  # a comma of theirs, where ours should stand
+            return False
+        for chunk in () if self._reader.done else chunks:
+            self._reader.add(chunk)
+        self._reader.done = self._reader.done or ends
+        return True
 
     def close(self) -> None:
         """The stream has ended: an event without its empty line is one all the same."""

@@ -47,11 +47,18 @@ class Turnstile:
         """Calls in the queue."""
         return len(self._again) + len(self._queue)
 
-    async def enter(self, call: ChatCall, *, again: bool = False) -> Pass:
-        """Wait for one's turn; calls that come again have waited before and go first."""
+    def at_once(self, call: ChatCall) -> Pass | None:
+        """Let it in if nobody waits and the limits allow it."""
         tokens = estimate(call) if self._tokens else 0.0
         if not self.waiting and self._wait(tokens) == 0.0:
             return self._let_in(tokens)
+        return None
+
+    async def enter(self, call: ChatCall, *, again: bool = False) -> Pass:
+        """Wait for one's turn; calls that come again have waited before and go first."""
+        if (passed := self.at_once(call)) is not None:
+            return passed
+        tokens = estimate(call) if self._tokens else 0.0
         turn: asyncio.Future[Pass] = asyncio.get_running_loop().create_future()
         place = (turn, tokens)
         queue = self._again if again else self._queue
