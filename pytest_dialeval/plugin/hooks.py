@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import gc
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -61,12 +63,13 @@ class ItemHooks:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, Any]:
-        try:
-            ended = yield
-            match_by_judge(self.engine, session)
-            return ended
-        finally:  # at once: pytest formats a Ctrl-C for half a second before its own teardown
-            self.engine.stop()
+        with _items_at_rest(session):
+            try:
+                ended = yield
+                match_by_judge(self.engine, session)
+                return ended
+            finally:  # at once: pytest formats a Ctrl-C for half a second before its own teardown
+                self.engine.stop()
 
     def pytest_enter_pdb(self) -> None:
         self.engine.pause()
@@ -76,6 +79,22 @@ class ItemHooks:
 
     def pytest_unconfigure(self) -> None:
         self.engine.stop()
+
+
+@contextmanager
+def _items_at_rest(session: pytest.Session) -> Iterator[None]:
+    """Keep the garbage collector from walking thousands of items again and again.
+
+    Only where all of them are ours: a test of somebody's may be about what is collected.
+    """
+    alone = all(CELL in each.stash for each in session.items)
+    if alone:
+        gc.freeze()
+    try:
+        yield
+    finally:
+        if alone:
+            gc.unfreeze()
 
 
 class ClosingHooks:
