@@ -63,7 +63,7 @@ Steps = Annotated[
 class Params(pydantic.BaseModel):
     """Below a matcher's name nothing but its own keys is allowed."""
 
-    model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True, defer_build=True, strict=True)
 
 
 class Where(Params):

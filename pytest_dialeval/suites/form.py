@@ -30,7 +30,7 @@ VARIABLE_NAME = "[A-Za-z_][A-Za-z0-9_]*"
 class Form(BaseModel):
     """A mapping of a suite file: its keys, their meaning and their defaults."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
     noun: ClassVar[str] = "a mapping"
     later: ClassVar[frozenset[str]] = frozenset()  # keys that a later version reads
 
