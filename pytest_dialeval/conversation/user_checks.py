@@ -173,11 +173,15 @@ def _words(text: str) -> list[str]:
 
 
 def _is_wide(words: Sequence[str]) -> bool:
+    if all(map(str.isascii, words)):
+        return False
     return sum(map(bool, map(_WIDE.match, words))) * 2 > len(words)
 
 
 def _weight(words: Sequence[str]) -> float:
     """Chinese characters count half a word."""
+    if all(map(str.isascii, words)):
+        return len(words)
     return sum(0.5 if _WIDE.match(each) else 1 for each in words)
 
 

@@ -25,6 +25,7 @@ _WORD = re.compile(
     "|(?P<ko>[\uac00-\ud7af]+)|(?P<ru>[\u0400-\u04ff]+)|(?P<ar>[\u0600-\u06ff\u0750-\u077f]+)"
     "|(?P<latin>[a-z\u00df-\u024f]+(?:'[a-z]+)?)"
 )
+_LATIN = re.compile("[a-z]+(?:'[a-z]+)?")  # of it, what is ASCII
 _READ_AT_MOST = 2_000  # a language is told long before
 # Words that hardly a sentence of the language does without, and that the others lack.
 _COMMON: dict[str, frozenset[str]] = {
@@ -104,7 +105,11 @@ def _match(view: View, params: LanguageParams) -> MatcherResult:
 
 def _share(text: str, wanted: str) -> float | None:
     """How much of the text is in the language; None where there is nothing to tell by."""
-    words = [(each.lastgroup, each.group()) for each in _WORD.finditer(_read(text))]
+    read = _read(text)
+    if read.isascii():  # most lines are, and then there is one script
+        words: list[tuple[str | None, str]] = [("latin", each) for each in _LATIN.findall(read)]
+    else:
+        words = [(each.lastgroup, each.group()) for each in _WORD.finditer(read)]
     counts = Counter(script for script, _ in words)
     total = counts.total()
     if not total or (total < 2 and not counts["han"] + counts["kana"]):
