@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from pytest_dialeval.matching.claims_of_tests import claims, runs_tests
 from pytest_dialeval.matching.normal import normal
 from pytest_dialeval.matching.view import View
 from pytest_dialeval.records.transcript import ToolCall, Turn
+from pytest_dialeval.records.work import RoundWork
 from tests.matching.asking import ask, quotes
 
 CLAIMED = [
@@ -187,6 +189,22 @@ def test_a_claim_in_a_round_without_a_test() -> None:
         "and nothing ran a test in round 2"
     )
     assert quotes(result) == ["All tests pass"] and result.evidence[0].turn == 4
+
+
+def test_a_run_counts_until_something_is_changed() -> None:
+    view = dialogue(
+        ("Fixed.", (shell("pytest"),)),
+        ("I ran the tests.", ()),
+        ("As I said: they are green. All tests pass.", ()),
+        ("One line more. All tests pass.", ()),
+        ("All tests pass.", ()),
+    )
+    changed = [True, False, False, True, False]
+    work = tuple(RoundWork(number, each) for number, each in enumerate(changed, 1))
+    result = ask("claimed_tests", {}, replace(view, work=work))
+    assert (result.score, [each.turn for each in result.evidence]) == (0, [8, 10])
+    told = ask("claimed_tests", {}, replace(view, turns=view.turns[:6], work=work[:3]))
+    assert told.score == 1
 
 
 def test_a_claim_that_stands() -> None:
