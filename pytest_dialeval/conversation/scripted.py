@@ -42,7 +42,8 @@ class ScriptedAgent:
         self._view = View((), None, brief.language, brief.variables, brief.prompt)
         if brief.workspace is not None:
             # The agent's own deadline comes first, and ends the command too.
-            self._acting = Acting(Path(brief.workspace), 2 * brief.turn_timeout)
+            seconds = 2 * brief.turn_timeout
+            self._acting = Acting(self._script.path, Path(brief.workspace), seconds)
         self._draw = Draw(brief.seed, brief.task, persona="", trial=0)
 
     async def reply(self, turns: tuple[Turn, ...]) -> Reply:
