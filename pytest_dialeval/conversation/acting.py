@@ -22,7 +22,7 @@ SHELL = "shell"  # the tool that its command is a call of
 class Acting:
     """In one folder, as a script says; a command has so many seconds."""
 
-    script: str  # its path
+    script: str  # the name of its file
     folder: Path
     seconds: float
 

@@ -184,6 +184,6 @@ def test_what_the_folder_does_not_allow(tmp_path: Path, reply: ScriptedReply, wh
 
 
 def test_acts_need_a_folder():
-    script = AgentScript(replies=(ScriptedReply(write={"a": "b"}, line=3),), path="x.yaml")
+    script = AgentScript(replies=(ScriptedReply(write={"a": "b"}, line=3),), path="/home/x.yaml")
     transcript = talk(script, "go")
     assert transcript.reason == "x.yaml:3: write, delete and run need task.workspace"
