@@ -14,6 +14,7 @@ from pytest_dialeval.records.transcript import ToolCall, Turn
 from pytest_dialeval.records.wording import listed
 from pytest_dialeval.records.work import PATCH, Check, Done
 
+_READ = 20_000  # characters at the end of an answer or an output: what counts is said last
 _QUOTED = 120  # characters of a fact: it stands inside a sentence
 _COMMAND_KEYS = ("command", "cmd", "commands", "script")
 _SHELLS = ("bash", "shell", "sh", "terminal", "execute", "run")
@@ -111,7 +112,7 @@ def troubles(rounds: Sequence[Past]) -> Iterator[str]:
 
 def _claims_tests(past: Past) -> bool:
     said = past.reply.text if past.reply else ""
-    return any(claims(normal(said))) and not any(map(runs_tests, calls_of(past)))
+    return any(claims(normal(said[-_READ:]))) and not any(map(runs_tests, calls_of(past)))
 
 
 def facts(request: str, rounds: Sequence[Past]) -> dict[str, str]:
@@ -164,7 +165,7 @@ def _error(rounds: Sequence[Past], output: str) -> str:
 
 def _error_line(text: str) -> str:
     """The last line that speaks of an error."""
-    lines = [each.strip() for each in clean(text[-20_000:]).splitlines()]
+    lines = [each.strip() for each in clean(text[-_READ:]).splitlines()]
     named = (each.removeprefix("E  ").strip() for each in reversed(lines) if _ERROR.search(each))
     return next(named, "")
 

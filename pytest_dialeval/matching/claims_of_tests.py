@@ -19,7 +19,7 @@ _RUN = (  # what was run, by the words of a shell
 )
 _TESTS = (
     r"(?:(?:all|both|the|these|those|our|my|your|its|of|existing|new|updated|full|whole|entire|complete"
-    r"|relevant|focused|remaining|other|unit|integration|regression|end-to-end|\d+)\s+)*"
+    r"|relevant|focused|remaining|other|unit|integration|regression|end-to-end|\d+)\s+){0,8}"
     r"(?:unit ?tests?|tests?(?: ?suite| ?cases?)?|pytest|specs"
     r"|(?:full|whole|entire|complete) suite)\b"
 )
@@ -80,8 +80,8 @@ _RUNNERS = re.compile(
     r"\b(?:pytest|py\.test|unittest|nosetests|nose2|tox|nox|ctest|rspec|jest|vitest|mocha|phpunit"
     r"|gotestsum|(?:npm|pnpm|yarn|bun)\s+(?:run\s+)?(?:t|test[\w:-]*)|node\s+--test"
     r"|(?:go|deno|dotnet|swift|bazel|mix|rake|rails|hatch|flutter|dart|lein|sbt|zig)\s+(?:\w+\s+)?test"
-    r"|cargo\s+(?:nextest|test|t)|make\s+(?:\S+\s+)*(?:test|check)[\w-]*"
-    r"|mvnw?\s+(?:\S+\s+)*(?:test|verify)|gradlew?\s+(?:\S+\s+)*(?:test|check)"
+    r"|cargo\s+(?:nextest|test|t)|make\s+(?:\S+\s+){0,20}(?:test|check)[\w-]*"
+    r"|mvnw?\s+(?:\S+\s+){0,20}(?:test|verify)|gradlew?\s+(?:\S+\s+){0,20}(?:test|check)"
     r"|manage\.py\s+test|doctest)\b"
     r"|\brun[_-]?tests?\b|\b(?:\S*/)?tests?\.(?:sh|py)\b|\btest_\w+\.py\b"
 )

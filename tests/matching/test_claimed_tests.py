@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -145,6 +146,14 @@ def test_a_claim(text: str) -> None:
 @pytest.mark.parametrize("text", NOT_CLAIMED)
 def test_no_claim(text: str) -> None:
     assert not [text[each.start : each.end] for each in claims(normal(text))]
+
+
+@pytest.mark.parametrize("text", ["all ", "tests in x ", "ran `", "1 ", "1/1 ", "运行测试"])
+def test_long_texts_are_read_in_time(text: str) -> None:
+    start = time.process_time()
+    assert not list(claims(normal(text * 20_000)))
+    assert not runs_tests(shell("make " * 20_000))
+    assert time.process_time() - start < 10
 
 
 def shell(command: object, **more: Any) -> ToolCall:
