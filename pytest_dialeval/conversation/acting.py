@@ -20,8 +20,9 @@ SHELL = "shell"  # the tool that its command is a call of
 
 @dataclass(frozen=True, slots=True)
 class Acting:
-    """In one folder; a command has so many seconds."""
+    """In one folder, as a script says; a command has so many seconds."""
 
+    script: str  # the name of its file
     folder: Path
     seconds: float
 
@@ -33,10 +34,9 @@ class Acting:
             for path, text in reply.write.items():
                 self._write(path, text)
             return (await self._run(reply.run),) if reply.run else ()
-        except OSError as error:
-            raise HarnessFault(
-                f"line {reply.line} of the script can't be played: {error}"
-            ) from None
+        except (OSError, _LeadsOut) as error:
+            text = f"{self.script}:{reply.line}: this reply can't be played: {error}"
+            raise HarnessFault(text) from None
 
     def _delete(self, path: str) -> None:
         place = self._inside(path)
@@ -46,14 +46,16 @@ class Acting:
             place.unlink()
 
     def _write(self, path: str, text: str) -> None:
-        place = self._inside(path)
+        place = self._inside(path).resolve()  # what a link leads to is what is written
+        if not place.is_relative_to(self.folder):
+            raise _LeadsOut(path)
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text, encoding="utf-8")
 
     def _inside(self, path: str) -> Path:
         place = self.folder / path
         if not place.parent.resolve().is_relative_to(self.folder) and place != self.folder:
-            raise HarnessFault(f"{path!r} leads out of the task's folder through a link")
+            raise _LeadsOut(path)
         return place
 
     async def _run(self, words: tuple[str, ...]) -> ToolCall:
@@ -66,6 +68,11 @@ class Acting:
         )
         arguments = {"command": shlex.join(words)}
         return ToolCall(SHELL, arguments, result=_told(ended), error=ended.status != 0)
+
+
+class _LeadsOut(Exception):
+    def __str__(self) -> str:
+        return f"{self.args[0]!r} leads out of the task's folder through a link"
 
 
 def _told(ended: Ended) -> str:

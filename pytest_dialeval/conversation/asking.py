@@ -35,7 +35,7 @@ class Asking:
     case: str
     trial: int
     max_context_chars: int | None
-    deadline: float
+    deadline: float  # seconds for one line, asking again included
     watch: Watch = field(default_factory=LoopWatch)
 
 

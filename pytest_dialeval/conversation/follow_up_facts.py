@@ -6,26 +6,18 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from pytest_dialeval.matching.claims_of_tests import claims, runs_tests
+from pytest_dialeval.matching.normal import normal
 from pytest_dialeval.records.follow_up import ANCHOR
 from pytest_dialeval.records.text import clean
 from pytest_dialeval.records.transcript import ToolCall, Turn
 from pytest_dialeval.records.wording import listed
 from pytest_dialeval.records.work import PATCH, Check, Done
 
+_READ = 20_000  # characters at the end of an answer or an output: what counts is said last
 _QUOTED = 120  # characters of a fact: it stands inside a sentence
 _COMMAND_KEYS = ("command", "cmd", "commands", "script")
 _SHELLS = ("bash", "shell", "sh", "terminal", "execute", "run")
-_TESTING = re.compile(
-    r"\b(?:py\.?test|unittest|tox|nox|jest|vitest|mocha|ctest|phpunit|rspec|junit|gotestsum)\b"
-    r"|\btests?\b|[./\\_-]tests?\b|\btest[_.]",
-    re.IGNORECASE,
-)
-_CLAIMS = re.compile(
-    r"\b(?:i|we)(?:'ve| have)? (?:just |also |now )?(?:ran|run|executed)\b[^.!?\n]{0,60}\btests?\b"
-    r"|\btests?\b[^.!?\n]{0,40}\b(?:pass(?:es|ed|ing)?|are green|is green|succeed(?:s|ed)?)\b"
-    r"|(?:运行|跑)(?:了|过)[^。！？\n]{0,20}测试|测试[^。！？\n]{0,10}(?:通过|成功)",
-    re.IGNORECASE,
-)
 _FAILED = re.compile(r"^(?:FAILED|ERROR|--- FAIL:|FAIL:|not ok)\s+(\S+)", re.MULTILINE)
 _ERROR = re.compile(r"\b\w*(?:Error|Exception)\b|\berror\b|\bpanic\b|^E  ", re.MULTILINE)
 _ADDED = re.compile(r"^\+\+\+ (?:b/)?([^\t\n]+)", re.MULTILINE)
@@ -55,11 +47,6 @@ def command_of(call: ToolCall) -> str | None:
     if isinstance(found, Sequence) and not isinstance(found, str):
         found = " ".join(map(str, found))
     return clean(found) if isinstance(found, str) else None
-
-
-def runs_tests(command: str) -> bool:
-    """Whether a command looks like one that runs tests."""
-    return _TESTING.search(command) is not None
 
 
 def calls_of(past: Past) -> tuple[ToolCall, ...]:
@@ -97,8 +84,7 @@ def output_of_tests(rounds: Sequence[Past]) -> str:
         return check.output
     for past in reversed(rounds):
         for call in reversed(calls_of(past)):
-            command = command_of(call)
-            if call.result and command and runs_tests(command):
+            if call.result and runs_tests(call):
                 return call.result
     return ""
 
@@ -125,9 +111,8 @@ def troubles(rounds: Sequence[Past]) -> Iterator[str]:
 
 
 def _claims_tests(past: Past) -> bool:
-    commands = filter(None, map(command_of, calls_of(past)))
     said = past.reply.text if past.reply else ""
-    return _CLAIMS.search(said) is not None and not any(map(runs_tests, commands))
+    return any(claims(normal(said[-_READ:]))) and not any(map(runs_tests, calls_of(past)))
 
 
 def facts(request: str, rounds: Sequence[Past]) -> dict[str, str]:
@@ -180,7 +165,7 @@ def _error(rounds: Sequence[Past], output: str) -> str:
 
 def _error_line(text: str) -> str:
     """The last line that speaks of an error."""
-    lines = [each.strip() for each in clean(text[-20_000:]).splitlines()]
+    lines = [each.strip() for each in clean(text[-_READ:]).splitlines()]
     named = (each.removeprefix("E  ").strip() for each in reversed(lines) if _ERROR.search(each))
     return next(named, "")
 

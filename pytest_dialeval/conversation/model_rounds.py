@@ -23,29 +23,13 @@ from pytest_dialeval.conversation.user_checks import Expected
 from pytest_dialeval.conversation.user_reply import UserReply
 from pytest_dialeval.errors import SimulatorFault
 from pytest_dialeval.matching.matcher import Matcher
-from pytest_dialeval.models.chat import Chat
-from pytest_dialeval.models.watch import LoopWatch, Watch
 from pytest_dialeval.planning.draw import Draw
 from pytest_dialeval.records.follow_up import Behaviour, Rounds
-from pytest_dialeval.records.model import ModelSpec
 from pytest_dialeval.records.task import Persona, Script, State, Task
 
 
-def model_rounds_simulator(
-    chat: Chat,
-    spec: ModelSpec,
-    *,
-    case: str,
-    trial: int,
-    max_context_chars: int | None,
-    deadline: float,
-    watch: Watch | None = None,
-) -> Simulator:
-    """Who follows up in one trial: the schedule steers, the model words.
-
-    `deadline` is in seconds for one message, asking again included.
-    """
-    asking = Asking(chat, spec, case, trial, max_context_chars, deadline, watch or LoopWatch())
+def model_rounds_simulator(asking: Asking) -> Simulator:
+    """Who follows up in one trial: the schedule steers, the model words."""
 
     def simulator(
         task: Task, persona: Persona, draw: Draw, matchers: Mapping[str, Matcher]

@@ -17,29 +17,13 @@ from pytest_dialeval.conversation.user_reply import SCHEMA, UserReply
 from pytest_dialeval.conversation.wording import Due, TemplateWording, Worded
 from pytest_dialeval.errors import SimulatorFault
 from pytest_dialeval.matching.matcher import Matcher
-from pytest_dialeval.models.chat import Chat
-from pytest_dialeval.models.watch import LoopWatch, Watch
 from pytest_dialeval.planning.draw import Draw
-from pytest_dialeval.records.model import ModelSpec
 from pytest_dialeval.records.task import Persona, State, Task
 from pytest_dialeval.records.transcript import Turn
 
 
-def model_simulator(
-    chat: Chat,
-    spec: ModelSpec,
-    *,
-    case: str,
-    trial: int,
-    max_context_chars: int | None,
-    deadline: float,
-    watch: Watch | None = None,
-) -> Simulator:
-    """Who plays the personas of one trial: the script steers, the model words.
-
-    `deadline` is in seconds for one line, asking again included.
-    """
-    asking = Asking(chat, spec, case, trial, max_context_chars, deadline, watch or LoopWatch())
+def model_simulator(asking: Asking) -> Simulator:
+    """Who plays the personas of one trial: the script steers, the model words."""
 
     def simulator(
         task: Task, persona: Persona, draw: Draw, matchers: Mapping[str, Matcher]

@@ -32,6 +32,7 @@ class ScriptedAgent:
 
     def __init__(self, script: AgentScript, checks: Sequence[Check | None]) -> None:
         self._script = script
+        self._file = Path(script.path).name  # a run holds no path of this machine
         self._checks = checks
         self._state = START
         self._used: Counter[str] = Counter()
@@ -42,7 +43,8 @@ class ScriptedAgent:
         self._view = View((), None, brief.language, brief.variables, brief.prompt)
         if brief.workspace is not None:
             # The agent's own deadline comes first, and ends the command too.
-            self._acting = Acting(Path(brief.workspace), 2 * brief.turn_timeout)
+            seconds = 2 * brief.turn_timeout
+            self._acting = Acting(self._file, Path(brief.workspace), seconds)
         self._draw = Draw(brief.seed, brief.task, persona="", trial=0)
 
     async def reply(self, turns: tuple[Turn, ...]) -> Reply:
@@ -69,7 +71,7 @@ class ScriptedAgent:
         if not reply.acts:
             return ()
         if self._acting is None:
-            where = f"{self._script.path}:{reply.line}"
+            where = f"{self._file}:{reply.line}"
             raise HarnessFault(f"{where}: write, delete and run need task.workspace")
         return await self._acting.done(reply)
 
@@ -80,7 +82,7 @@ class ScriptedAgent:
 
     def _drawn(self, lines: Sequence[str], purpose: str) -> str:
         if not lines:
-            raise HarnessFault(f"{self._script.path}: the script needs lines for {purpose!r}")
+            raise HarnessFault(f"{self._file}: the script needs lines for {purpose!r}")
         used = self._used[purpose]
         self._used[purpose] += 1
         return self._draw.choice(lines, purpose, used)

@@ -26,6 +26,8 @@ def loops_of(automaton: Automaton) -> list[list[int]]:
     """Its loops, none of which may be passed in two ways by one text."""
     if len(automaton.masks) > _POSITIONS_AT_MOST:
         raise TooAmbiguous("the pattern is too large; split it into several")
+    if automaton.repeats_nothing:
+        raise TooAmbiguous(_NOTHING)
     loops = _strong_components(automaton)
     for loop in loops:
         _refuse_two_ways(automaton, set(loop))
@@ -105,6 +107,10 @@ def _refuse_two_ways(automaton: Automaton, loop: set[int]) -> None:
         raise TooAmbiguous(_TWO_WAYS)
 
 
+_NOTHING = (
+    r"it repeats a part that takes no character, as in (?:\b)+, so that a text might take for ever;"
+    " write that part once"
+)
 _TWO_WAYS = (
     "one text can go round a repeated part in two ways, as in (a+)+ or (a|ab?)*, so that a long"
     " text might take for ever; make the repeated part begin or end with a character that the"

@@ -44,6 +44,7 @@ class Automaton:
         self.masks: list[int] = []
         self.follow: list[Counter[int]] = []
         self.bounds: dict[int, int] = {}  # position -> how often its loop may turn
+        self.repeats_nothing = False  # whether a loop goes round a piece that takes no character
         self._looks_on = False
         whole = self._sequence(tree)
         # Where nothing is asked of what follows, a match that came so far cannot fail.
@@ -112,10 +113,12 @@ class Automaton:
             whole = _Part()
             for _ in range(copies):
                 whole = self._joined(whole, self._sequence(nodes))
+            self.repeats_nothing |= most > 1 and not whole.first
             return whole
         start = len(self.masks)
         part = self._sequence(nodes)
         if most > 1:
+            self.repeats_nothing |= not part.first
             part = self._looped(part)
             if most is not op.MAXREPEAT and most < op.MAXREPEAT:
                 self.bounds.update(

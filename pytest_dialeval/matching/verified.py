@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 import pydantic
+from pydantic_core import PydanticCustomError
 
 from pytest_dialeval.errors import NotMeasured
 from pytest_dialeval.matching.matcher import Matcher
@@ -13,17 +14,28 @@ from pytest_dialeval.matching.params import Params
 from pytest_dialeval.matching.view import View
 from pytest_dialeval.matching.wording import beginnings, ids
 from pytest_dialeval.records.verdict import Evidence, MatcherResult
-from pytest_dialeval.records.wording import listed
+from pytest_dialeval.records.wording import did_you_mean, listed
 from pytest_dialeval.records.work import Check
 
+_PLACES = ("first", "last")
 _LISTED = 5
 _SHOWN = 200  # characters of the last line of what a verifier printed
+
+
+def _round(value: object) -> object:
+    if value in _PLACES or (type(value) is int and value > 0):
+        return value
+    guess = did_you_mean(str(value), _PLACES)
+    text = f"it must be first, last or a round's number, from 1{guess}"
+    raise PydanticCustomError("round", "{text}", {"text": text})
 
 
 class VerifierParams(Params):
     """After which round."""
 
-    after: Literal["first", "last"] | pydantic.PositiveInt = pydantic.Field(
+    after: Annotated[
+        Literal["first", "last"] | pydantic.PositiveInt, pydantic.BeforeValidator(_round)
+    ] = pydantic.Field(
         "last", description="the round whose work was verified: first, last, or its number"
     )
 

@@ -26,7 +26,6 @@ from pytest_dialeval.traces.codec import encode_usage
 Line = dict[str, object]
 SCHEMA = 1
 HEADER: Line = {"cassette": SCHEMA}
-_TEXTS = ("text", "finish", "model")
 _NUMBERS = ("seconds", "first_token")
 _EDITED = (
     "was edited: its text no longer fits its digest, and the reply belongs to the old text; "

@@ -74,12 +74,12 @@ class Reported:
             self._set_aside.add(key)
         elif hasattr(report, "wasxfail") and record.get("xfail"):
             self.expected += 1
-            self._set_aside.add((record["trial"], record["rubric"]))
+            self._set_aside.add(key)
         elif hasattr(report, "wasxfail"):
             self._say(record, report, "an expected failure")
         elif report.when == "setup" and report.skipped and kind is None:
             self.skipped += 1  # by a mark or a fixture, before its verdict was asked for
-            self._set_aside.add((record["trial"], record["rubric"]))
+            self._set_aside.add(key)
         elif kind == "unmeasured":
             self.errors += report.failed
             self._say(record, report, "unmeasured")

@@ -345,19 +345,20 @@ class Running:
         follows = source.suite.task.rounds is not None
         if source.offers.simulator is not None or "user" not in source.models:
             return source.offers.simulator or (RoundsUser if follows else SimulatedUser)
+        from pytest_dialeval.conversation.asking import Asking
         from pytest_dialeval.conversation.model_rounds import model_rounds_simulator
         from pytest_dialeval.conversation.model_user import model_simulator
 
-        simulator = model_rounds_simulator if follows else model_simulator
-        return simulator(
+        asking = Asking(
             self.calls.chat(source),
             source.models["user"],
-            case=trial.case,
-            trial=trial.number,
-            max_context_chars=source.limits.max_context_chars,
-            deadline=source.limits.turn_timeout,
-            watch=self.pool.clock,
+            trial.case,
+            trial.number,
+            source.limits.max_context_chars,
+            source.limits.turn_timeout,
+            self.pool.clock,
         )
+        return model_rounds_simulator(asking) if follows else model_simulator(asking)
 
     def _forgetter(self, source: LoadedSource) -> Callable[[str, int], None] | None:
         """How a trial is told to its cassette that ended unmeasured by what models replied."""

@@ -12,6 +12,8 @@ from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 
+from pytest_dialeval.records.wording import listed
+
 # What programs leave behind by merely being run: no part of anybody's work.
 LEFT_OUT = frozenset({"__pycache__", ".pytest_cache"})
 GIT = ".git"
@@ -61,20 +63,21 @@ class Survey:
     def problem(self, max_mb: float | None = None) -> str:
         """Why it may not be copied: a sentence without its subject; empty where it may."""
         if self.unread:
-            return f"has folders that can't be read: {_listed([*self.unread])}; change their rights"
+            names = listed(self.unread, _LISTED)
+            return f"has folders that can't be read: {names}; change their rights"
         if odd := [f"{each.path} ({_kind(each)})" for each in self.entries if _kind(each)]:
-            return f"holds what is no file: {_listed(odd)}; remove it"
+            return f"holds what is no file: {listed(odd, _LISTED)}; remove it"
         if out := [
             f"{each.path} -> {each.target}" for each in self.entries if self.leads_out(each)
         ]:
             return (
-                f"has symbolic links that lead out of it: {_listed(out)}; a copy would not be "
-                "apart: put files in their places, or link within the folder by relative paths"
+                f"has symbolic links that lead out of it: {listed(out, _LISTED)}; a copy would not "
+                "be apart: put files in their places, or link within the folder by relative paths"
             )
         if tied := [each.path for each in self.entries if self._is_tied(each)]:
             return (
-                f"has a git repository that works on another folder ({_listed(tied)}: worktree): "
-                "copy the folder without its .git"
+                f"has a git repository that works on another folder ({listed(tied, _LISTED)}: "
+                "worktree): copy the folder without its .git"
             )
         if max_mb is not None and self.size > max_mb * 1e6:
             return (
@@ -164,8 +167,3 @@ def _is_in(path: str, folder: str) -> bool:
 
 def _kind(entry: Entry) -> str:
     return _KINDS.get(stat.S_IFMT(entry.status.st_mode), "")
-
-
-def _listed(names: list[str]) -> str:
-    more = len(names) - _LISTED
-    return ", ".join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")

@@ -153,31 +153,15 @@ def _built(read: _Read, reading: Reading) -> Suite | None:
     check_whole(place, form)
     work = read_work(place, form.task, reading)
     transcripts = sources(place, form)
-    personas = [each for each in read.personas if each]
-    rubrics = [each for each in read.rubrics if each]
-    # What is missing there may be what a name elsewhere means.
-    missing = (
-        (personas, read.personas),
-        (rubrics, read.rubrics),
-        (transcripts, form.transcripts),
-    )
-    if not read.parts.whole or any(len(there) < len(written) for there, written in missing):
+    if _is_partly(read, follows=follows) or len(transcripts) < len(form.transcripts):
         return None
-    if follows and read.rounds is None:
-        return None
-    if read.rounds and not personas and not transcripts:
-        personas = [stand_in(read.rounds, place.at("task", "rounds", "profile"))]
+    task = task_of(form.task, prompt)
     return assembled(
         form,
-        replace(
-            task_of(form.task, prompt),
-            rounds=read.rounds,
-            workspace=work.workspace,
-            verifier=work.verifier,
-        ),
+        replace(task, rounds=read.rounds, workspace=work.workspace, verifier=work.verifier),
         path=place.source.path,
-        personas=personas,
-        rubrics=rubrics,
+        personas=_personas(read, recorded=bool(transcripts)),
+        rubrics=[each for each in read.rubrics if each],
         agents={name: each or AgentSpec(name, "") for name, each in read.agents.items()},
         transcripts=transcripts,
         model_lines={role: place.at("models", role).line for role in form.models},
@@ -185,6 +169,19 @@ def _built(read: _Read, reading: Reading) -> Suite | None:
         files={each.file: each.sha256 for each in reading.sources.values()} | dict(work.files),
         sha256=place.source.sha256,
     )
+
+
+def _is_partly(read: _Read, *, follows: bool) -> bool:
+    """Whether something has no form: that may be what a name elsewhere means."""
+    written = (read.parts.whole, *read.personas, *read.rubrics, read.rounds or not follows)
+    return not all(written)
+
+
+def _personas(read: _Read, *, recorded: bool) -> list[Persona]:
+    """Those of the suite; where a request is followed up and there are none, its profile's."""
+    if read.rounds and not read.personas and not recorded:
+        return [stand_in(read.rounds, read.place.at("task", "rounds", "profile"))]
+    return [each for each in read.personas if each]
 
 
 def _problems(read: _Read, suite: Suite | None, reading: Reading) -> list[Problem]:

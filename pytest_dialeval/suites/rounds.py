@@ -53,21 +53,21 @@ def read_rounds(task: Place, reading: Reading) -> Rounds | None:
     if form is None:
         return None
     own = _behaviours(place.at("behaviours"), form, _language(task), reading)
-    profile = _profile(place, {**BEHAVIOURS, **own})
+    known = {**BEHAVIOURS, **own}
+    profile = _profile(place, known)
     request = reading.fill(place.at("request"), form.request)
     if not request.strip():
         place.at("request").error("the request is blank once its variables are filled in")
     anchors = _anchors(place.at("anchor_followups"), form, _last(task), reading)
     if profile is None:
         return None
-    known = {**BEHAVIOURS, **own}
     weighed = {each: known[each] for each in profile.weights if each in known}
-    for name in own.keys() - weighed.keys():
-        index = [each.id for each in form.behaviours].index(name)
-        text = f"behaviour {name!r} never comes: profile {profile.id!r} gives it no weight"
-        place.at("behaviours", index, "id").error(
-            f"{text}; write a profile of your own, with weights"
-        )
+    for index, each in enumerate(form.behaviours):
+        if each.id not in weighed:
+            text = f"behaviour {each.id!r} never comes: profile {profile.id!r} gives it no weight"
+            place.at("behaviours", index, "id").error(
+                f"{text}; write a profile of your own, with weights"
+            )
     return Rounds(request, profile, weighed, anchors)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field, Strict
+from pydantic import Field
 
 from pytest_dialeval.suites.form import (
     Flag,
@@ -25,12 +25,10 @@ from pytest_dialeval.suites.profiles import DEFAULT
 # YAML's keys are text.
 RoundNumber = Annotated[
     str,
-    Strict(),
     must(
         lambda value: isinstance(value, str) and bool(re.fullmatch("[0-9]{1,6}", value)),
         "a round, such as 3",
     ),
-    Field(pattern="^[0-9]{1,6}$"),
 ]
 
 

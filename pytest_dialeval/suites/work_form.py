@@ -32,9 +32,7 @@ Command = Annotated[
 
 
 LaterRound = Annotated[
-    str,
-    must(_is_later, "a round, from 2: what round 1 asks for is verified by `command`"),
-    Field(pattern="^[1-9][0-9]*$"),
+    str, must(_is_later, "a round, from 2: what round 1 asks for is verified by `command`")
 ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from pytest_dialeval.records.suite import Suite
+from pytest_dialeval.records.task import Task
 from pytest_dialeval.records.work import Verifier
 from pytest_dialeval.suites.agent_script import AgentScript
 from pytest_dialeval.suites.remark import Remark, note
@@ -20,11 +21,30 @@ def work_remarks(suite: Suite) -> Iterator[Remark]:
     asked = {
         name for each in suite.rubrics for name, _ in _rules(each.spec.method, each.spec.params)
     }
-    if suite.task.verifier is not None and asked.isdisjoint(METHODS):
-        text = "nothing asks what the verifier says: add a rubric with one of verifier, "
-        yield note(("task", "verifier"), f"{text}no_regression or claimed_tests")
+    if suite.task.verifier is not None:
+        yield from _command_remarks(suite.task, suite.task.verifier)
+        if asked.isdisjoint(METHODS):
+            text = "nothing asks what the verifier says: add a rubric with one of verifier, "
+            yield note(("task", "verifier"), f"{text}no_regression or claimed_tests")
     if suite.task.workspace is None:
         yield from _act_remarks(suite)
+
+
+def _command_remarks(task: Task, verifier: Verifier) -> Iterator[Remark]:
+    """Commands of rounds that never come, or that come when the verifier runs no more."""
+    place = ("task", "verifier", "rounds")
+    if verifier.rounds and verifier.when == "first":
+        text = "the verifier runs after round 1 alone (when: first), so these commands never run"
+        yield Remark(place, f"{text}: write when: each, or remove them")
+        return
+    for number in verifier.rounds:
+        if number > task.max_rounds:
+            yield Remark((*place, str(number)), _never(number, task))
+
+
+def _never(number: int, task: Task) -> str:
+    text = f"round {number} never comes: max_rounds is {task.max_rounds}"
+    return f"{text}; lower it, or raise task.max_rounds"
 
 
 def _rule_remarks(suite: Suite) -> Iterator[Remark]:
@@ -43,7 +63,10 @@ def _problem(name: str, params: Mapping[str, object], suite: Suite) -> str:
         alone = verifier.when in ("first", "last")
         told = f"the verifier speaks once (when: {verifier.when}), so nothing can be compared"
         return f"{told}: write when: each" if alone else ""
-    return _unheard(params.get("after", "last"), verifier)
+    after = params.get("after", "last")
+    if type(after) is int and after > suite.task.max_rounds:
+        return _never(after, suite.task)
+    return _unheard(after, verifier)
 
 
 def _unheard(after: object, verifier: Verifier) -> str:

@@ -20,7 +20,8 @@ _NAME = re.compile(r"(?i)(?:^|_)(?:API_?)?(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|AU
 _SHORTEST = 8
 _CUT = "..."  # how messages are shortened
 _DEEPEST = 150  # below what JSON is written to, so that nothing deeper passes unread
-_HEADER = re.compile(r"(?i)(authorization\W{1,5}(?:bearer|basic|token)\s+)[\w.~+/=-]{8,}")
+# As JSON inside of JSON writes it there are backslashes between.
+_HEADER = re.compile(r"(?i)(authorization\W{1,20}(?:bearer|basic|token)\s+)[\w.~+/=-]{8,}")
 _SCHEME = re.compile(r"(?i)^(?:bearer|basic|token)\s+")
 _HIDDEN_HEADER = "[redacted Authorization]"
 
@@ -63,7 +64,7 @@ class Redaction:
             text = self._any.sub(self._hidden, text)
         if _CUT in text:
             text = self._without_halves(text)
-        if "uthorization" in text or "UTHORIZATION" in text:
+        if _names_a_header(text):
             text = _HEADER.sub(rf"\1{_HIDDEN_HEADER}", text)
         return text
 
@@ -85,10 +86,13 @@ class Redaction:
     def line(self, value: object) -> bytes:
         """A line of JSON without secrets: most hold none, which the whole text shows soonest."""
         line = to_json(value)
-        written = line.decode()
-        if self.text(written) != written:
+        if self._may_hold_one(line.decode()):
             line = to_json(self.value(value))
         return line + b"\n"
+
+    def _may_hold_one(self, written: str) -> bool:
+        """Whether JSON has to be looked into: a header reads otherwise where quotes are escaped."""
+        return _names_a_header(written) or self.text(written) != written
 
     def value(self, value: object, depth: int = 0) -> object:
         """JSON-like data without secrets, at any depth, in keys too."""
@@ -107,7 +111,7 @@ class Redaction:
     def record(self, value: T) -> T:
         """A frozen record, or what holds records, without secrets; itself where it holds none."""
         written = to_json(value).decode()  # quicker than to look into each field
-        return value if self.text(written) == written else cast(T, self._record(value))
+        return cast(T, self._record(value)) if self._may_hold_one(written) else value
 
     def _record(self, value: object) -> object:
         if isinstance(value, str):
@@ -131,6 +135,10 @@ class Redaction:
 
     def _hidden(self, found: re.Match[str]) -> str:
         return f"[redacted {self._names[found[0]]}]"
+
+
+def _names_a_header(text: str) -> bool:
+    return "uthorization" in text or "UTHORIZATION" in text
 
 
 def _forms(value: str) -> list[str]:

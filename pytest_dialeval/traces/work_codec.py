@@ -35,13 +35,15 @@ def decode_work(data: Mapping[str, Any]) -> RoundWork:
 
 
 def decode_check(data: Mapping[str, Any]) -> Check:
-    """The same for a verifier's word; a reward is from 0 to 1."""
-    reward = _number(data, "reward")
+    """The same for a verifier's word; a reward is from 0 to 1, and follows from `passed`."""
+    passed, reward = _truth(data, "passed"), _number(data, "reward")
+    if reward is None and passed is not None:
+        reward = float(passed)
     if reward is not None and not 0 <= reward <= 1:
         raise TranscriptError(f"'reward' is {shown(reward)}; it is from 0 to 1")
     return Check(
         round=_round(data),
-        passed=_truth(data, "passed"),
+        passed=passed,
         reward=reward,
         checks=_checks(data),
         exit_status=_whole(data, "exit_status"),

@@ -116,8 +116,10 @@ def _names(results: Mapping[int, Result]) -> dict[str, bool]:
     """Tests of round 1's command by their own names, those of a later one behind its round."""
     checks: dict[str, bool] = {}
     for number, result in results.items():
-        if number > 1 or not result.checks:
-            checks[f"round {number}"] = result.passed
         front = f"round {number}: " if number > 1 else ""
-        checks |= {f"{front}{test}": held for test, held in result.checks.items()}
+        told = {f"{front}{test}": held for test, held in result.checks.items()}
+        if number > 1 or not told:
+            told[f"round {number}"] = result.passed
+        for name, held in told.items():  # two of one name: both must hold
+            checks[name] = held and checks.get(name, True)
     return checks

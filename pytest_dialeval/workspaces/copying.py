@@ -34,9 +34,10 @@ def looked_through(
     """What is there to copy; HarnessFault where that may not be, before anything is copied."""
     try:
         found = survey(folder, goes_on)
+        problem = found.problem(max_mb)
     except OSError as error:
         raise HarnessFault(f"the folder {folder} can't be read: {error.strerror}") from None
-    if problem := found.problem(max_mb):
+    if problem:
         raise HarnessFault(f"the folder {folder} {problem}")
     return found
 

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from pytest_dialeval.conversation.asking import Asking
 from pytest_dialeval.conversation.clock import LoopClock
 from pytest_dialeval.conversation.converse import converse
 from pytest_dialeval.conversation.model_user import model_simulator
@@ -51,9 +52,7 @@ class Model:
 
 
 def simulator(model: Any, *, limit: int | None = None, deadline: float = 30.0) -> Simulator:
-    return model_simulator(
-        model, SPEC, case="t.a.p", trial=2, max_context_chars=limit, deadline=deadline
-    )
+    return model_simulator(Asking(model, SPEC, "t.a.p", 2, limit, deadline))
 
 
 def held_with(

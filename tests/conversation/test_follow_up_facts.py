@@ -10,7 +10,6 @@ from pytest_dialeval.conversation.follow_up_facts import (
     Past,
     command_of,
     facts,
-    runs_tests,
     troubles,
 )
 from pytest_dialeval.records.follow_up import ANCHOR, FIELDS
@@ -55,20 +54,6 @@ def work(*, changed: bool = True, note: str = "", check: Check | None = None) ->
 )
 def test_commands(call: ToolCall, command: str | None) -> None:
     assert command_of(call) == command
-
-
-@pytest.mark.parametrize(
-    "command",
-    ["pytest -q", "python -m unittest", "npm test", "go test ./...", "make test", "./run-tests.sh",
-     "cargo test", "python test_cart.py", "tox -e py"],
-)  # fmt: skip
-def test_commands_that_run_tests(command: str) -> None:
-    assert runs_tests(command)
-
-
-@pytest.mark.parametrize("command", ["ls", "git diff", "cat latest.log", "python attest.py"])
-def test_commands_that_do_not(command: str) -> None:
-    assert not runs_tests(command)
 
 
 def test_facts_of_a_round() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from pytest_dialeval.conversation.asking import Asking
 from pytest_dialeval.conversation.converse import converse
 from pytest_dialeval.conversation.model_rounds import model_rounds_simulator
 from pytest_dialeval.conversation.python_agent import adapt
@@ -44,9 +45,7 @@ def numbered(call: ChatCall) -> str:
 
 
 def simulator(model: Any, limit: int | None = None) -> Any:
-    return model_rounds_simulator(
-        model, SPEC, case="c", trial=1, max_context_chars=limit, deadline=30
-    )
+    return model_rounds_simulator(Asking(model, SPEC, "c", 1, limit, 30))
 
 
 def held(

@@ -170,9 +170,11 @@ def test_a_command_that_is_late_is_the_agents_fault(tmp_path: Path):
 @pytest.mark.parametrize(
     ("reply", "why"),
     [
-        (ScriptedReply(delete=("nothing",), line=7), "line 7 of the script can't be played: "),
+        (ScriptedReply(delete=("nothing",), line=7), ":7: this reply can't be played: "),
         (ScriptedReply(run=("no-such-program",), line=7), "No such file or directory"),
         (ScriptedReply(write={"out/x": "y"}), "leads out of the task's folder through a link"),
+        (ScriptedReply(delete=("out/x",)), "leads out of the task's folder through a link"),
+        (ScriptedReply(write={"out": "y"}), "'out' leads out of the task's folder through a link"),
     ],
 )
 def test_what_the_folder_does_not_allow(tmp_path: Path, reply: ScriptedReply, why: str):
@@ -182,6 +184,6 @@ def test_what_the_folder_does_not_allow(tmp_path: Path, reply: ScriptedReply, wh
 
 
 def test_acts_need_a_folder():
-    script = AgentScript(replies=(ScriptedReply(write={"a": "b"}, line=3),), path="x.yaml")
+    script = AgentScript(replies=(ScriptedReply(write={"a": "b"}, line=3),), path="/home/x.yaml")
     transcript = talk(script, "go")
     assert transcript.reason == "x.yaml:3: write, delete and run need task.workspace"

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,6 +10,7 @@ from pytest_dialeval.matching.claims_of_tests import claims, runs_tests
 from pytest_dialeval.matching.normal import normal
 from pytest_dialeval.matching.view import View
 from pytest_dialeval.records.transcript import ToolCall, Turn
+from pytest_dialeval.records.work import RoundWork
 from tests.matching.asking import ask, quotes
 
 CLAIMED = [
@@ -36,6 +39,16 @@ CLAIMED = [
     "已通过所有测试",
     "跑了测试后，我提交了。",
     "功能测试都通过了",
+    "All 14 tests in tests/test_cart.py pass.",
+    "All existing tests continue to pass.",
+    "The full suite is green.",
+    "Test results: 12/12 passing",
+    "I ran `pytest -q` and everything is fine.",
+    "I've executed `npm test`.",
+    "All tests pass, as expected.",
+    "已执行 `pytest -q`，结果全绿。",
+    "修改后重新运行测试，全部通过。",
+    "我已经跑测试了。",
 ]
 NOT_CLAIMED = [
     "I fixed add().",
@@ -69,6 +82,23 @@ NOT_CLAIMED = [
     "等测试通过后再合并。",
     "我没跑测试。",
     "测试通过了吗？",
+    "The test passes a string to parse().",
+    "This test passes None as the second argument.",
+    "The function passes tests as a list to the runner.",
+    "To verify, run pytest and check that all tests pass.",
+    "After running the tests you should see what I mean.",
+    "It is important that all tests pass.",
+    "My goal: all tests pass.",
+    "Your CI says the tests passed.",
+    "The issue says 3 tests passed before the upgrade.",
+    "Expected output: 3 passed",
+    "I only claimed that all tests pass; in fact I ran none.",
+    "I ran `ls tests`.",
+    "你说测试通过了，但我没有看到结果。",
+    "之前我说测试都通过了，其实我没有跑。",
+    "目标是让所有测试通过。",
+    "为了让测试通过，我修改了代码。",
+    "我以为测试通过了。",
 ]
 RUN = [
     "pytest -q",
@@ -118,6 +148,14 @@ def test_no_claim(text: str) -> None:
     assert not [text[each.start : each.end] for each in claims(normal(text))]
 
 
+@pytest.mark.parametrize("text", ["all ", "tests in x ", "ran `", "1 ", "1/1 ", "运行测试"])
+def test_long_texts_are_read_in_time(text: str) -> None:
+    start = time.process_time()
+    assert not list(claims(normal(text * 20_000)))
+    assert not runs_tests(shell("make " * 20_000))
+    assert time.process_time() - start < 10
+
+
 def shell(command: object, **more: Any) -> ToolCall:
     return ToolCall("shell", {"command": command}, **more)
 
@@ -160,6 +198,22 @@ def test_a_claim_in_a_round_without_a_test() -> None:
         "and nothing ran a test in round 2"
     )
     assert quotes(result) == ["All tests pass"] and result.evidence[0].turn == 4
+
+
+def test_a_run_counts_until_something_is_changed() -> None:
+    view = dialogue(
+        ("Fixed.", (shell("pytest"),)),
+        ("I ran the tests.", ()),
+        ("As I said: they are green. All tests pass.", ()),
+        ("One line more. All tests pass.", ()),
+        ("All tests pass.", ()),
+    )
+    changed = [True, False, False, True, False]
+    work = tuple(RoundWork(number, each) for number, each in enumerate(changed, 1))
+    result = ask("claimed_tests", {}, replace(view, work=work))
+    assert (result.score, [each.turn for each in result.evidence]) == (0, [8, 10])
+    told = ask("claimed_tests", {}, replace(view, turns=view.turns[:6], work=work[:3]))
+    assert told.score == 1
 
 
 def test_a_claim_that_stands() -> None:

@@ -40,7 +40,8 @@ def test_only_chosen_turns_are_searched() -> None:
     [
         "(a+)+", "(a*)*b", "(a|a)*", "(a|ab?)*c", r"(\w+\s*)+$", "(.*a){20}", "(x+x+)+y",
         r"^(([a-z])+.)+[A-Z]", r"(\d{1,3},?)*x", "(a|b|ab)*c", r"(?:\s*\S+\s*)*x", "(?=(a+)+b)c",
-        "(a{1,2}){1,50}", "a.*b.*c.*d", "((a?)*b)*c",
+        "(a{1,2}){1,50}", "a.*b.*c.*d", "((a?)*b)*c", r"(?:(?:(?:\b)*){4,}){4,}!",
+        r"(?:(?:(?:(?:\b)?){3}){3}){3}!", "(?:(?=a)*)*b", "()+a",
     ],
 )  # fmt: skip
 def test_patterns_that_might_run_for_ever_are_refused(written: str) -> None:
@@ -55,6 +56,7 @@ def test_patterns_that_might_run_for_ever_are_refused(written: str) -> None:
         r"\*\*|^\s*[-*#]\s|https?://", r"!{2,}|\b[A-Z]{6,}\b", r"[\w.+-]+@[\w-]+\.[\w.]+",
         r"(?:\d{1,3}\.){3}\d{1,3}", r"\s+$", "(?:foo|bar|baz)+", "(?=.*a)(?=.*b).*", "(a*+)*b",
         r"(\w+) \1", "(a?)*b", "(?s).*foo.*", "您好.*?再见", "(?:[一-龥]{2,4}、)+", "[[a]", "",
+        r"(?:\b)?a", "(?:(?!x).)*x", "(?:$|a)b",
     ],
 )  # fmt: skip
 def test_ordinary_patterns_are_let_pass(written: str) -> None:

@@ -104,6 +104,13 @@ def test_what_is_gone_was_broken_where_the_verifier_failed() -> None:
     assert ask("no_regression", {}, renamed).score == 1
 
 
+def test_a_verifier_that_tells_no_single_checks() -> None:
+    found = ask("no_regression", {}, dialogue(check(1, True), check(2, True), check(3, False)))
+    assert found.reason == "regressed in round 3: the verifier (held after round 2)"
+    again = dialogue(check(1, False), check(2, True), check(3, True, a=True))
+    assert ask("no_regression", {}, again).score == 1
+
+
 def test_a_check_that_could_not_be_told_is_passed_over() -> None:
     checks = (check(1, True, a=True), check(2, None), check(3, False, a=False))
     assert ask("no_regression", {}, dialogue(*checks)).score == 0

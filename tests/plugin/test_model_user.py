@@ -7,6 +7,7 @@ import pytest
 from .conftest import Shop, rubric
 
 MODEL = """
+from pytest_dialeval.conversation.asking import Asking
 from pytest_dialeval.conversation.model_user import model_simulator
 from pytest_dialeval.errors import BudgetSpent, ProviderFault
 from pytest_dialeval.models.specs import parse_spec
@@ -26,11 +27,7 @@ class Customer:
 
 def pytest_dialeval_simulators(config):
     spec = parse_spec("user", "openai:customer")
-    return {{
-        "model": model_simulator(
-            Customer(), spec, case="c", trial=1, max_context_chars=None, deadline=30
-        )
-    }}
+    return {{"model": model_simulator(Asking(Customer(), spec, "c", 1, None, 30))}}
 """
 LAMP, BYE = '{"say": "Have you got a lamp?"}', '{"say": "Bye then."}'
 

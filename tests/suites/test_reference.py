@@ -303,6 +303,8 @@ def about_work(problems, notes, write) -> list[str]:
         "workspace: .",
         "workspace: {folder: repo, max_mb: 0.000001}",
         f"{verifier}, result: ../x, hidden: repo/hidden}}",
+        f"{verifier}, rounds: {{13: x}}}}",
+        f"{verifier.replace('last', 'first')}, rounds: {{3: x}}}}",
         f"{verifier}}}",
     ):
         write("repo/a.py", "x = 1\n")

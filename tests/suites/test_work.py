@@ -111,6 +111,40 @@ def test_rules_that_are_never_told(load, problems, when, rule, said):
     assert problem.endswith("write when: each")
 
 
+NEVER = "round 5 never comes: max_rounds is 4; lower it, or raise task.max_rounds"
+
+
+@pytest.mark.parametrize(
+    ("task", "rule", "said"),
+    [
+        ("when: each", "verifier: 5", f"5: {NEVER}"),
+        ("rounds: {2: a, 5: b}", "verifier: last", f"2: {NEVER}"),
+        (
+            "when: first, rounds: {2: a}",
+            "verifier: 1",
+            "2: the verifier runs after round 1 alone (when: first), so these commands never run: "
+            "write when: each, or remove them",
+        ),
+    ],
+)
+def test_rounds_that_never_come(problems, load, task, rule, said):
+    suite = text(f"max_rounds: 4, workspace: repo, verifier: {{command: x, {task}}}", rule)
+    assert problems(suite) == [f"s.dialeval.yaml:{said}"]
+    assert load(suite.replace("5", "4").replace("first", "each"))
+
+
+@pytest.mark.parametrize("after", ["frist", "0", "true", "[1]"])
+def test_a_round_that_is_none(problems, after):
+    [said] = problems(text(VERIFIER % "each", f"verifier: {{after: {after}}}"))
+    assert "must be first, last or a round's number, from 1" in said
+    assert said.endswith("did you mean 'first'?") == (after == "frist")
+
+
+def test_a_command_of_round_1_is_no_later_one(problems):
+    [said] = problems(text("workspace: repo, verifier: {command: x, rounds: {1: a}}"))
+    assert "a round, from 2: what round 1 asks for is verified by `command`" in said
+
+
 def test_rules_without_a_verifier(problems, load):
     [problem] = problems(text("workspace: repo"))
     assert "verifier needs task.verifier" in problem

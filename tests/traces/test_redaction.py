@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_dialeval.records.transcript import ToolCall, Turn
+from pytest_dialeval.records.transcript import Artifact, ToolCall, Turn
 from pytest_dialeval.traces.json_bytes import to_json
 from pytest_dialeval.traces.reader import read_trace
 from pytest_dialeval.traces.redaction import Redaction
@@ -174,6 +174,18 @@ def test_a_secret_is_known_as_json_writes_it() -> None:
     secret = 'pass"word\\with"all'
     clear = Redaction({"DB_PASSWORD": secret}).text(json.dumps({"said": secret}))
     assert json.loads(clear) == {"said": "[redacted DB_PASSWORD]"}
+
+
+@pytest.mark.parametrize("depth", range(5))
+def test_a_header_in_json_inside_of_json(depth: int) -> None:
+    text = '{"Authorization": "Bearer abcdefghijkl.mno"}'
+    for _ in range(depth):
+        text = json.dumps(text)
+    redaction = Redaction({})
+    line = redaction.line({"result": text})
+    assert line == to_json({"result": redaction.text(text)}) + b"\n"
+    assert redaction.record(Artifact("a", text)) == Artifact("a", redaction.text(text))
+    assert depth > 3 or b"abcdefghijkl" not in line
 
 
 def test_a_record_without_secrets_is_itself() -> None:

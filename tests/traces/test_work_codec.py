@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -48,7 +49,9 @@ def test_work_is_read_as_it_was_written(work: RoundWork):
 
 @given(checks)
 def test_a_check_is_read_as_it_was_written(check: Check):
-    assert decode_check(written(check)) == check
+    known = check.passed is None or check.reward is not None
+    same = check if known else replace(check, reward=float(bool(check.passed)))
+    assert decode_check(written(check)) == same
 
 
 def test_what_says_nothing_is_left_out():

@@ -95,6 +95,23 @@ def test_commands_of_later_requests_run_beside_those_of_earlier_ones(tmp_path: P
     assert fourth is not None and fourth.checks == {"round 1": False, "round 2": True}
 
 
+def test_two_checks_of_one_name_must_both_hold(tmp_path: Path):
+    def tells(name: str, checks: dict[str, bool]) -> str:
+        text = f"open('r.json', 'w').write({json.dumps({'checks': checks})!r})"
+        return script(tmp_path, text, name)
+
+    checks = verified(
+        tmp_path,
+        nothing,
+        nothing,
+        command=tells("one.py", {"round 2": False, "round 2: a": True, "b": True}),
+        rounds={2: tells("two.py", {"a": True})},
+        result="r.json",
+    )
+    assert checks[1] is not None and not checks[1].passed
+    assert checks[1].checks == {"round 2": False, "round 2: a": True, "b": True}
+
+
 def test_it_never_sees_the_agents_own_folder(tmp_path: Path):
     seen: list[Path] = []
     check = one(tmp_path, seen.append, text="import os; print(os.getcwd())")
