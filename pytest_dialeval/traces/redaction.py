@@ -21,7 +21,9 @@ _SHORTEST = 8
 _CUT = "..."  # how messages are shortened
 _DEEPEST = 150  # below what JSON is written to, so that nothing deeper passes unread
 _HEADER = re.compile(r"(?i)(authorization\W{1,5}(?:bearer|basic|token)\s+)[\w.~+/=-]{8,}")
-_CREDENTIALS = re.compile(r"(?i)^(\s*(?:bearer|basic|token)\s+)[\w.~+/=-]{8,}")  # such a header's value
+_CREDENTIALS = re.compile(
+    r"(?i)^(\s*(?:bearer|basic|token)\s+)[\w.~+/=-]{8,}"
+)  # such a header's value
 _SCHEME = re.compile(r"(?i)^(?:bearer|basic|token)\s+")
 _HIDDEN_HEADER = "[redacted Authorization]"
 
