@@ -123,14 +123,16 @@ def baseline(run: str, output: Path, runs: Path) -> None:
 
     RUN is a run's folder or its id.
     """
-    from pytest_dialeval.runs.baseline import write_baseline
+    from pytest_dialeval.runs.baseline import unmeasured, write_baseline
     from pytest_dialeval.runs.opening import open_results
 
     try:
-        write_baseline(open_results(run, Path(), runs), output)
+        found = open_results(run, Path(), runs)
+        write_baseline(found, output)
     except DialevalError as error:
         raise _Refused(str(error)) from None
-    click.echo(f"{output}: the results of {run}; commit it")
+    lost = f" ({plural(many, 'trial')} unmeasured)" if (many := unmeasured(found)) else ""
+    click.echo(f"{output}: the results of {run}{lost}; commit it")
 
 
 @main.command()
@@ -181,8 +183,8 @@ def compare(
     shown = comparison_markdown if markdown else comparison_lines
     for line in shown(found, points=threshold):
         click.echo(line)
-    missed = threshold is not None and any(not each.held for each in thresholds(found, threshold))
-    sys.exit(1 if missed else 10 if found.incomparable else 0)
+    held = [] if threshold is None else [each.held for each in thresholds(found, threshold)]
+    sys.exit(1 if False in held else 10 if found.incomparable or None in held else 0)
 
 
 @main.group()

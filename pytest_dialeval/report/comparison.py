@@ -217,20 +217,23 @@ def _detectable(of: AgentComparison) -> str:
 
 
 class Threshold(NamedTuple):
-    """Whether a figure fell by no more than was allowed."""
+    """Whether a figure fell by no more than was allowed; None: there is no figure."""
 
     text: str
-    held: bool
+    held: bool | None
 
 
 def thresholds(of: Comparison, points: float) -> list[Threshold]:
     """An engineering threshold: a bound that somebody chose; it says nothing of chance."""
-    return [
-        _threshold(agent.name, each, points)
-        for agent in of.agents
-        for each in agent.overall
-        if each.name in _THRESHOLD_FIGURES and each.value is not None
-    ]
+    found = []
+    for agent in of.agents:
+        figures = [each for each in agent.overall if each.name in _THRESHOLD_FIGURES]
+        known = [_threshold(agent.name, each, points) for each in figures if each.value is not None]
+        if not known and not agent.obstacles:
+            why = "no case has measured trials in both runs"
+            known = [Threshold(f"engineering threshold of {agent.name}: not decided: {why}", None)]
+        found += known
+    return found
 
 
 def _threshold(name: str, figure: Difference, points: float) -> Threshold:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from hashlib import blake2b
@@ -48,6 +49,7 @@ class CaseResults(Record):
         lengths = {len(self.passed), len(self.scores), *map(len, self.rubrics.values())}
         if lengths != {len(self.trials)}:
             raise ValueError(f"the lists of {self.persona!r} must be as long as its trials")
+        _each_once(f"trial of {self.persona!r}", self.trials)
         return self
 
 
@@ -57,6 +59,11 @@ class AgentResults(Record):
     use: str = Field(description="what it is, e.g. scripted")
     models: dict[str, str] = Field(description="role -> model, of roles that a model played")
     cases: list[CaseResults]
+
+    @model_validator(mode="after")
+    def _cases_once(self) -> AgentResults:
+        _each_once(f"persona of {self.name!r}", [each.persona for each in self.cases])
+        return self
 
 
 class RubricContract(Record):
@@ -77,6 +84,11 @@ class TaskResults(Record):
     rubrics: dict[str, RubricContract]
     agents: list[AgentResults]
 
+    @model_validator(mode="after")
+    def _agents_once(self) -> TaskResults:
+        _each_once(f"agent of {self.id!r}", [each.name for each in self.agents])
+        return self
+
 
 class Baseline(Record):
     schema_: str = Field(SCHEMA, alias="schema")
@@ -86,6 +98,18 @@ class Baseline(Record):
     plugin_version: str | None
     settings: dict[str, Any] = Field(description="those that were not the default")
     tasks: list[TaskResults]
+
+    @model_validator(mode="after")
+    def _tasks_once(self) -> Baseline:
+        _each_once("task", [f"{each.id} of {each.source}" for each in self.tasks])
+        return self
+
+
+def _each_once(what: str, names: Sequence[object]) -> None:
+    """A merge that kept both sides would leave one of them unread."""
+    for name, many in Counter(names).items():
+        if many > 1:
+            raise ValueError(f"{what} {name} stands there {many} times; keep one")
 
 
 def baseline_schema() -> dict[str, object]:
@@ -212,6 +236,12 @@ def read_baseline(path: Path) -> Baseline:
         return Baseline.model_validate(document)
     except ValidationError as error:
         raise RunError(f"{path}: is no baseline: {_first(error)}") from None
+
+
+def unmeasured(baseline: Baseline) -> int:
+    """Trials of which nothing is known: of a run that was stopped, most."""
+    agents = (agent for task in baseline.tasks for agent in task.agents)
+    return sum(each is None for agent in agents for case in agent.cases for each in case.passed)
 
 
 def _first(error: ValidationError) -> str:

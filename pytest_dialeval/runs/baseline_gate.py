@@ -67,7 +67,7 @@ class _Measured:
     best: _Reading  # as passes
     floor: float  # the chance of the deepest fall there can be
     unmeasured: int
-    cases: str  # how many, where not all are in both
+    cases: str  # which are left out, where not all are in both
     needed: int  # more trials that would find a fall of ten points
 
 
@@ -142,16 +142,23 @@ def _measured(match: Match) -> _Measured | str:
     unmeasured = sum(each is None for pair in cases for each in pair[1].passed)
     least = _reading(cases, 0.0, paired=match.paired)
     lost = [(before, _all_failed(after)) for before, after in cases]
-    planned = len(match.agents[1].cases)
     size = detectable([Case(measured(a.passed), measured(b.passed)) for a, b in cases])
     return _Measured(
         least=least,
         best=_reading(cases, 1.0, paired=match.paired) if unmeasured else least,
         floor=_reading(lost, 0.0, paired=match.paired).chance,
         unmeasured=unmeasured,
-        cases="" if len(cases) == planned else f", over {len(cases)} of {plural(planned, 'case')}",
+        cases=_cases(match, len(cases)),
         needed=size.more_trials() if size else 0,
     )
+
+
+def _cases(match: Match, both: int) -> str:
+    """What the figures do not speak of: a persona that is gone can't become worse."""
+    before, planned = (len(each.cases) for each in match.agents)
+    here = "" if both == planned else f", over {both} of {plural(planned, 'case')}"
+    gone = f", {plural(before - both, 'case')} of the baseline not here" if before > both else ""
+    return here + gone
 
 
 def _all_failed(case: CaseResults) -> CaseResults:

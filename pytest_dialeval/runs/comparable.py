@@ -91,7 +91,10 @@ def match_up(
         )
         problem = f"no agent is in both runs ({names}); choose with --against NAME and --agent NAME"
         return Matching((), problem=problem)
-    return Matching(matches, tuple(_alone(before, after, tasks)))
+    alone = [*_alone(before, after, tasks)]
+    if against is None and agent is None:
+        alone += _agents_alone(before, after, matches)
+    return Matching(matches, tuple(alone))
 
 
 def _ids(tasks: Iterable[TaskResults]) -> list[str]:
@@ -144,6 +147,17 @@ def _alone(
         left = _ids(each for each in run.tasks if each.source not in matched)
         if left:
             yield f"only in {run.run_id}: task {listed(left, _SHOWN)}"
+
+
+def _agents_alone(before: Baseline, after: Baseline, matches: Sequence[Match]) -> Iterator[str]:
+    """Agents of tasks that both have, of which one run knows nothing."""
+    for place, run in enumerate((before, after)):
+        for task in run.tasks:
+            own = [each for each in matches if each.tasks[place] is task]
+            met = {each.agents[place].name for each in own}
+            if left := [each.name for each in task.agents if own and each.name not in met]:
+                noun = "agent" if len(left) == 1 else "agents"
+                yield f"only in {run.run_id}: {noun} {listed(left, _SHOWN)} of {task.id}"
 
 
 # ---- what differs

@@ -126,6 +126,8 @@ def _notes(match: Match, cases: Sequence[tuple[CaseResults, CaseResults]]) -> It
     for where, agent in zip(("before", "after"), match.agents, strict=True):
         if left := len(agent.cases) - len(cases):
             yield f"{plural(left, 'case')} only {where}, left out"
+    if not any(measured(a.passed) and measured(b.passed) for a, b in cases):
+        yield "no pass rate: no case has measured trials in both runs"
     for where, place in (("before", 0), ("after", 1)):
         unmeasured = sum(each is None for pair in cases for each in pair[place].passed)
         if unmeasured:
@@ -171,7 +173,8 @@ def scores(case: CaseResults) -> Sequence[float | None]:
 
 
 def _rubric(name: str) -> Values:
-    return lambda case: case.rubrics.get(name, ())
+    """Its scores; a rubric that was nowhere scored in a case is not listed there."""
+    return lambda case: case.rubrics.get(name) or [None] * len(case.trials)
 
 
 def _figures(match: Match, cases: Sequence[tuple[CaseResults, CaseResults]]) -> Iterator[_Figure]:

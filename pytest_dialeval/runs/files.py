@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -30,7 +31,7 @@ def write_json(path: Path, value: object) -> None:
 def read_json(path: Path) -> Any:
     """A file's content; RunError where it can't be read."""
     try:
-        return from_json(path.read_bytes())
+        return from_json(path.read_bytes().removeprefix(BOM_UTF8))  # as some editors write it
     except OSError as error:
         raise disk_fault(error, path) from None
     except ValueError as error:

@@ -199,24 +199,24 @@ def _choice(value: Any) -> Choice:
 def _time(text: str) -> datetime:
     try:
         found = datetime.fromisoformat(text)
-    except ValueError:
-        found = None
-    if found is None or found.tzinfo is None:
-        example = "2026-11-30T16:21:55+00:00"
-        raise ValueError(f"time must be a time with its zone, e.g. {example}, not {text!r:.60}")
-    return found.astimezone(UTC)
+        if found.tzinfo is not None:
+            return found.astimezone(UTC)
+    except (ValueError, OverflowError):  # no time; one that in UTC has no year
+        pass
+    example = "2026-11-30T16:21:55+00:00"
+    raise ValueError(f"time must be a time with its zone, e.g. {example}, not {text!r:.60}")
 
 
 # ---- what counts
 
 
 def counted(votes: Sequence[Placed], evaluation: Evaluation) -> Counted:
-    """Replay votes by (time, id): each voter's last word on each match, if it is about this run."""
+    """Replay votes by (time, id, voter): each voter's last word on each match of this run."""
     left_out: list[LeftOut] = []
-    known: dict[str, Vote] = {}
+    known: dict[tuple[str, str], Vote] = {}
     counting: dict[tuple[object, ...], tuple[Vote, Ballot]] = {}
-    # Of two lines with one id the first that was written is the vote.
-    for placed in sorted(_once(votes, left_out), key=lambda each: (each.vote.time, each.vote.id)):
+    # Of two lines of a voter with one id the first that was written is the vote.
+    for placed in sorted(_once(votes, left_out), key=_turn):
         vote = placed.vote
         ballot = evaluation.ballot(vote)
         if isinstance(ballot, str):
@@ -224,33 +224,44 @@ def counted(votes: Sequence[Placed], evaluation: Evaluation) -> Counted:
         elif why := _not_replaced(vote, counting.get(vote.about), known):
             left_out.append(LeftOut(placed.where, vote.id, why))
         else:
-            known[vote.id] = vote
+            known[vote.voter, vote.id] = vote
             counting.pop(vote.about, None)  # its place in the order is that of the last word
             counting[vote.about] = (vote, ballot)
     return Counted(list(counting.values()), left_out)
 
 
+def _turn(placed: Placed) -> tuple[datetime, str, str]:
+    vote = placed.vote
+    return vote.time, vote.id, vote.voter
+
+
 def _once(votes: Sequence[Placed], left_out: list[LeftOut]) -> list[Placed]:
-    first: dict[str, Placed] = {}
+    """By voter and id: people fill in copies of one file, with the ids that were exported."""
+    first: dict[tuple[str, str], Placed] = {}
     for each in votes:
-        earlier = first.setdefault(each.vote.id, each)
+        earlier = first.setdefault((each.vote.voter, each.vote.id), each)
         if earlier is not each:
             why = f"its id stands at {earlier.where} already"
+            if each.vote != earlier.vote:
+                why += "; a vote that replaces it has an id of its own and names it in `supersedes`"
             left_out.append(LeftOut(each.where, each.vote.id, why))
     return list(first.values())
 
 
-def _not_replaced(vote: Vote, before: tuple[Vote, Ballot] | None, known: Mapping[str, Vote]) -> str:
+def _not_replaced(
+    vote: Vote, before: tuple[Vote, Ballot] | None, known: Mapping[tuple[str, str], Vote]
+) -> str:
     """Why a vote can't take the place of the one before it; empty where it can."""
     if vote.supersedes is None:
         if before is None:
             return ""
         return f"{vote.voter!r} has voted on this by {before[0].id!r}; name it in `supersedes`"
-    old = known.get(vote.supersedes)
+    old = known.get((vote.voter, vote.supersedes))
     if old is None:
-        return f"it supersedes {vote.supersedes!r}, which is no earlier vote that counts"
+        voters = f"no earlier vote of {vote.voter!r} that counts"
+        return f"it supersedes {vote.supersedes!r}, which is {voters}"
     if old.about != vote.about:
-        return f"it supersedes {vote.supersedes!r}, which is another voter's or another match's"
+        return f"it supersedes {vote.supersedes!r}, which is another match's"
     if before is None or before[0].id != old.id:
         return f"it supersedes {vote.supersedes!r}, which was superseded before"
     return ""

@@ -22,6 +22,9 @@ _CUT = "..."  # how messages are shortened
 _DEEPEST = 150  # below what JSON is written to, so that nothing deeper passes unread
 # As JSON inside of JSON writes it there are backslashes between.
 _HEADER = re.compile(r"(?i)(authorization\W{1,20}(?:bearer|basic|token)\s+)[\w.~+/=-]{8,}")
+_CREDENTIALS = re.compile(
+    r"(?i)^(\s*(?:bearer|basic|token)\s+)[\w.~+/=-]{8,}"
+)  # such a header's value
 _SCHEME = re.compile(r"(?i)^(?:bearer|basic|token)\s+")
 _HIDDEN_HEADER = "[redacted Authorization]"
 
@@ -43,6 +46,7 @@ class Redaction:
         # A secret may begin like another one: the longest is tried first.
         forms = sorted(self._names, key=len, reverse=True)
         self._any = re.compile("|".join(map(re.escape, forms))) if forms else None
+        self._written = frozenset(_escaped(each)[:_SHORTEST] for each in forms)
 
     @classmethod
     def from_environment(
@@ -64,7 +68,7 @@ class Redaction:
             text = self._any.sub(self._hidden, text)
         if _CUT in text:
             text = self._without_halves(text)
-        if _names_a_header(text):
+        if _speaks_of_authorization(text):
             text = _HEADER.sub(rf"\1{_HIDDEN_HEADER}", text)
         return text
 
@@ -86,13 +90,18 @@ class Redaction:
     def line(self, value: object) -> bytes:
         """A line of JSON without secrets: most hold none, which the whole text shows soonest."""
         line = to_json(value)
-        if self._may_hold_one(line.decode()):
+        if self._may_hold(line.decode()):
             line = to_json(self.value(value))
         return line + b"\n"
 
-    def _may_hold_one(self, written: str) -> bool:
-        """Whether JSON has to be looked into: a header reads otherwise where quotes are escaped."""
-        return _names_a_header(written) or self.text(written) != written
+    def _may_hold(self, written: str) -> bool:
+        """Whether JSON text may hold what text() would replace in one of its strings.
+
+        Escapes stand between and within words there, so beginnings are enough to look closer.
+        """
+        if _speaks_of_authorization(written):
+            return True
+        return any(each in written for each in self._written)
 
     def value(self, value: object, depth: int = 0) -> object:
         """JSON-like data without secrets, at any depth, in keys too."""
@@ -103,7 +112,10 @@ class Redaction:
         if depth > _DEEPEST:
             return self.text(reprlib.repr(value))
         if isinstance(value, Mapping):
-            return {self._key(key): self.value(each, depth + 1) for key, each in value.items()}
+            return {
+                self._key(key): self.value(_unauthorized(key, each), depth + 1)
+                for key, each in value.items()
+            }
         if isinstance(value, list | tuple):
             return [self.value(each, depth + 1) for each in value]
         return self.value(from_json(to_json(value)), depth + 1)  # as it would be written
@@ -111,7 +123,7 @@ class Redaction:
     def record(self, value: T) -> T:
         """A frozen record, or what holds records, without secrets; itself where it holds none."""
         written = to_json(value).decode()  # quicker than to look into each field
-        return cast(T, self._record(value)) if self._may_hold_one(written) else value
+        return cast(T, self._record(value)) if self._may_hold(written) else value
 
     def _record(self, value: object) -> object:
         if isinstance(value, str):
@@ -122,7 +134,10 @@ class Redaction:
             changed = {n: each for n, each in clear.items() if each is not getattr(value, n)}
             return replace(value, **changed) if changed else value
         if isinstance(value, Mapping):
-            mapped = {self._key(key): self._record(each) for key, each in value.items()}
+            mapped = {
+                self._key(key): self._record(_unauthorized(key, each))
+                for key, each in value.items()
+            }
             return value if mapped == value else mapped
         if isinstance(value, list | tuple):
             listed = [self._record(each) for each in value]
@@ -137,15 +152,26 @@ class Redaction:
         return f"[redacted {self._names[found[0]]}]"
 
 
-def _names_a_header(text: str) -> bool:
-    return "uthorization" in text or "UTHORIZATION" in text
-
-
 def _forms(value: str) -> list[str]:
     """How a secret may be written; a header's value also without its scheme."""
     plain = _SCHEME.sub("", value.strip())
     if len(plain) < _SHORTEST:
         return []
     encoded = base64.b64encode(plain.encode("utf-8", "surrogateescape")).decode().rstrip("=")
-    in_json = to_json(plain).decode()[1:-1]  # where a body or a record is searched as it is written
+    in_json = _escaped(plain)  # where a body or a record is searched as it is written
     return [plain, quote(plain, safe="", errors="surrogateescape"), encoded, in_json]
+
+
+def _speaks_of_authorization(text: str) -> bool:
+    return "uthorization" in text or "UTHORIZATION" in text
+
+
+def _unauthorized(key: object, value: object) -> object:
+    """The value of a header `Authorization` without what gives access; any other as it is."""
+    if isinstance(key, str) and isinstance(value, str) and key.lower().endswith("authorization"):
+        return _CREDENTIALS.sub(rf"\1{_HIDDEN_HEADER}", value)
+    return value
+
+
+def _escaped(text: str) -> str:
+    return to_json(text).decode()[1:-1]

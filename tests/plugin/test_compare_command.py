@@ -66,6 +66,36 @@ def test_a_threshold_decides_the_exit_status(shop: Shop) -> None:
     assert run("compare", before, after, "--threshold", "nan").exit_code == 2
 
 
+def test_a_threshold_that_nothing_can_decide_is_status_10(shop: Shop) -> None:
+    before, after = two_runs(shop)
+    run("baseline", after, "-o", "lost.json")
+    lost = json.loads((shop.path / "lost.json").read_text(encoding="utf-8"))
+    for each in lost["tasks"][0]["agents"][0]["cases"]:
+        each.update(passed=[None] * 6, scores=[None] * 6, rubrics={})
+    shop.write("lost.json", json.dumps(lost))
+    result = run("compare", before, "lost.json", "--threshold", "5")
+    assert result.exit_code == 10
+    assert "shop / clerk: not decided: no case has measured trials in both runs" in result.output
+    assert run("compare", before, "lost.json").exit_code == 0
+
+
+def test_a_baseline_of_a_run_that_was_stopped_says_so(shop: Shop) -> None:
+    before, _ = two_runs(shop)
+    [ledger] = (shop.path / ".dialeval/runs" / before).glob("ledger.*")
+    kept = ledger.read_bytes().splitlines(keepends=True)[:-4]
+    ledger.write_bytes(b"".join(kept))
+    result = run("baseline", before, "-o", "half.json")
+    passed = [
+        each
+        for case in json.loads((shop.path / "half.json").read_text(encoding="utf-8"))["tasks"][0][
+            "agents"
+        ][0]["cases"]
+        for each in case["passed"]
+    ]
+    lost = f"{passed.count(None)} trials unmeasured"
+    assert result.output == f"half.json: the results of {before} ({lost}); commit it\n"
+
+
 def test_two_agents_of_one_run(shop: Shop) -> None:
     shop.write("rude.yaml", "otherwise: ['What?']")
     agents = {name: {"use": "scripted", "script": f"{name}.yaml"} for name in ("clerk", "rude")}

@@ -71,6 +71,16 @@ def test_a_threshold_is_called_what_it_is() -> None:
     assert all(each.held for each in thresholds(compare(GOOD, POOR), 75))
 
 
+def test_a_threshold_without_a_figure_is_not_decided() -> None:
+    nothing = run_of(case("p", trials(0, 0, 8)))
+    shown = text(GOOD, nothing, points=5)
+    why = "no case has measured trials in both runs"
+    assert shown.endswith(f"engineering threshold of shop / clerk: not decided: {why}")
+    assert f"  no pass rate: {why}\n" in shown
+    assert [each.held for each in thresholds(compare(GOOD, nothing), 100)] == [None]
+    assert thresholds(compare(GOOD, run_of(case("p", trials(8)), version="2")), 5) == []
+
+
 def test_markdown_has_the_first_table_open_and_the_others_folded() -> None:
     shown = markdown(GOOD, POOR, points=5)
     assert shown.startswith("**before: old; after: run**\n\n### shop / clerk\n")

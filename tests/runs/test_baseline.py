@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -142,6 +145,51 @@ def test_what_is_no_baseline_is_refused_in_one_line(tmp_path: Path, text: str, s
     with pytest.raises(RunError, match=says) as raised:
         read_baseline(path)
     assert "\n" not in str(raised.value)
+
+
+def double_trial(document: Any) -> None:
+    numbers = document["tasks"][0]["agents"][0]["cases"][0]["trials"]
+    numbers[1] = numbers[0]
+
+
+def double(*keys: Any) -> Callable[[Any], None]:
+    """A list that has its first member twice."""
+
+    def change(document: Any) -> None:
+        for key in keys:
+            document = document[key]
+        document.append(document[0])
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (double_trial, "trial of 'p' 1 stands there 2 times; keep one"),
+        (double("tasks", 0, "agents", 0, "cases"), "persona of 'a' p stands there 2 times"),
+        (double("tasks", 0, "agents"), "agent of 't' a stands there 2 times; keep one"),
+        (double("tasks"), "task t of s.dialeval.yaml stands there 2 times; keep one"),
+    ],
+)
+def test_both_sides_of_a_merge_are_refused(
+    directory: RunDirectory, change: Callable[[Any], None], says: str
+) -> None:
+    path = directory.path / "baseline.json"
+    write_baseline(made(directory), path)
+    document = json.loads(path.read_text(encoding="utf-8"))
+    change(document)
+    path.write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(RunError) as error:
+        read_baseline(path)
+    assert says in str(error.value) and "\n" not in str(error.value)
+
+
+def test_the_mark_of_an_editor_is_no_mistake(directory: RunDirectory) -> None:
+    path = directory.path / "baseline.json"
+    write_baseline(made(directory), path)
+    path.write_bytes(codecs.BOM_UTF8 + path.read_bytes().replace(b"\n", b"\r\n"))
+    assert read_baseline(path) == made(directory)
 
 
 def test_a_score_that_is_no_number_is_refused(directory: RunDirectory) -> None:

@@ -119,6 +119,15 @@ def test_what_one_run_alone_has_is_told() -> None:
     assert match_up(run_of(ONE), more).alone == ("only in new: task bank",)
 
 
+def test_an_agent_of_one_run_alone_is_told_of_unless_others_were_asked_for() -> None:
+    both = results(task(agent(ONE, name="old"), agent(ONE, name="new")), run_id="before")
+    one = results(task(agent(ONE, name="new")))
+    assert match_up(both, one).alone == ("only in before: agent old of shop",)
+    assert match_up(one, both).alone == ("only in before: agent old of shop",)
+    assert match_up(both, one, against="old", agent="new").alone == ()
+    assert match_up(run_of(ONE), one).alone == ()
+
+
 def test_agents_go_by_name_and_an_only_one_by_itself() -> None:
     old, new = (results(task(agent(ONE, name=each))) for each in ("old", "new"))
     [match] = match_up(old, new).matches

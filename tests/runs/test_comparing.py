@@ -117,6 +117,19 @@ def test_rubrics_are_corrected_for_their_number() -> None:
     assert found.standing == "not separated"
 
 
+@pytest.mark.parametrize("size", [2, 20])
+@pytest.mark.parametrize("paired", [True, False])
+def test_a_rubric_that_a_case_scores_in_one_run_alone(size: int, paired: bool) -> None:
+    """Its trigger fires only there, or the judge could not tell in the other."""
+    both = [case(f"p{each}", trials(2), late=[1, 0], greet=[1, 1]) for each in range(size)]
+    before = run_of(*both, case("q", trials(2), greet=[1, 1]))
+    seed = "shop" if paired else "other"
+    after = run_of(*both, case("q", trials(2), late=[0, 0], greet=[1, 1]), seed=seed)
+    for first, second in ((before, after), (after, before)):
+        found = figures(only(first, second))["late"]
+        assert (found.value, found.cases) == (0, size)
+
+
 def test_personas_by_their_own_trials() -> None:
     before = run_of(case("p", trials(8)), case("q", trials(8)))
     found = only(before, run_of(case("p", trials(8)), case("q", trials(0, 8))))

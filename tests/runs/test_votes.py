@@ -77,9 +77,9 @@ def test_whichever_side_stood_left_it_is_the_same_match() -> None:
 @pytest.mark.parametrize(
     ("late", "reason"),
     [
-        ({"supersedes": "gone"}, "it supersedes 'gone', which is no earlier vote that counts"),
-        ({"supersedes": "1", "voter": "bob"}, "another voter's or another match's"),
-        ({"supersedes": "1", "round": 2}, "another voter's or another match's"),
+        ({"supersedes": "gone"}, "'gone', which is no earlier vote of 'ann' that counts"),
+        ({"supersedes": "1", "voter": "bob"}, "'1', which is no earlier vote of 'bob' that"),
+        ({"supersedes": "1", "round": 2}, "it supersedes '1', which is another match's"),
         ({"evaluation": "f"}, "it is of evaluation 'f', and this run is 'e'"),
         ({"digests": ("db", "da")}, "its digests are stale"),
         ({"left": "x"}, "'x' is no agent of task 't' (there are: a, b)"),
@@ -100,9 +100,39 @@ def test_a_vote_can_be_superseded_once() -> None:
     assert counting(*chain[:2], vote("3", 2, supersedes="2")) == ["3"]
 
 
-def test_one_id_is_one_vote() -> None:
-    assert counting(vote("1"), vote("1", 5, voter="bob")) == ["1"]
-    assert why(vote("1"), vote("1", 5, voter="bob")) == ["its id stands at votes.jsonl:1 already"]
+def test_one_id_of_one_voter_is_one_vote() -> None:
+    again = vote("1", 5, choice="B")
+    assert counting(vote("1"), again) == ["1"]
+    assert why(vote("1"), vote("1")) == ["its id stands at votes.jsonl:1 already"]
+    assert why(vote("1"), again) == [
+        "its id stands at votes.jsonl:1 already; a vote that replaces it has an id of its own and "
+        "names it in `supersedes`"
+    ]
+
+
+def test_people_fill_in_copies_of_one_file() -> None:
+    both = [vote("1", 5, voter="bob"), vote("1", 5)]
+    changed = vote("2", 6, voter="bob", choice="B", supersedes="1")
+
+    assert [each.voter for each, _ in counted(placed(*both), EVALUATION).votes] == ["ann", "bob"]
+    assert counting(*both, changed) == ["1", "2"]
+    assert why(*both, changed) == []
+
+
+@pytest.mark.parametrize(
+    "time", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "2026-12-01", "noon"]
+)
+def test_a_time_that_is_none_spoils_no_other_line(tmp_path: Path, time: str) -> None:
+    path = tmp_path / "votes.jsonl"
+    late = vote_line(vote("1")).replace(vote("1").time.isoformat().encode(), time.encode())
+    path.write_bytes(late + vote_line(vote("2")))
+
+    found = read_votes(path)
+
+    assert [each.vote.id for each in found.votes] == ["2"]
+    assert found.wrong == [
+        f"{path}:1: time must be a time with its zone, e.g. 2026-11-30T16:21:55+00:00, not {time!r}"
+    ]
 
 
 def test_both_bad_is_a_tie() -> None:

@@ -188,6 +188,51 @@ def test_a_header_in_json_inside_of_json(depth: int) -> None:
     assert depth > 3 or b"abcdefghijkl" not in line
 
 
+def in_json(text: str) -> str:
+    return json.dumps({"body": text}, ensure_ascii=False)
+
+
+def cut(text: str) -> str:
+    return f"{text[:-3]}..."
+
+
+HOLDING = [
+    *(KEY, ODD, quote(ODD, safe=""), base64.b64encode(ODD.encode()).decode()),
+    *("Authorization: Bearer abcdefgh.ijk", "AUTHORIZATION:\tBasic\nabcdefghijk"),
+]
+said = st.builds(
+    lambda before, secret, within, after: before + within(secret) + after,
+    st.sampled_from(["", "a\n", '"', "\\"]),
+    st.sampled_from(HOLDING),
+    st.sampled_from([str, in_json, cut, lambda text: cut(in_json(text))]),
+    st.sampled_from(["", "z", "\n...", '"']),
+)
+headers = st.dictionaries(
+    st.sampled_from(["Authorization", "proxy-authorization", "accept"]),
+    st.sampled_from(["Bearer abcdefghijkl", "bearer short", "token of thanks"]),
+)
+events = st.recursive(
+    said | st.integers() | headers,
+    lambda inner: st.lists(inner) | st.dictionaries(said, inner) | st.tuples(inner),
+    max_leaves=5,
+)
+
+
+@given(events)
+def test_a_line_and_a_record_hide_all_that_a_value_does(event: object) -> None:
+    clear = to_json(SECRETS.value(event))
+    assert SECRETS.line(event) == clear + b"\n"
+    assert to_json(SECRETS.record(event)) == clear
+
+
+@pytest.mark.parametrize("name", ["Authorization", "authorization", "PROXY_AUTHORIZATION"])
+def test_the_value_of_a_header_is_hidden_where_it_is_data(name: str) -> None:
+    call = ToolCall("get", {"headers": {name: "Bearer abcdefghijkl", "accept": "Bearer token"}})
+    hidden = {name: "Bearer [redacted Authorization]", "accept": "Bearer token"}
+    assert SECRETS.value(call.arguments) == {"headers": hidden}
+    assert SECRETS.record(call).arguments == {"headers": hidden}
+
+
 def test_a_record_without_secrets_is_itself() -> None:
     turn = Turn(1, "agent", "Hello", tool_calls=(ToolCall("look", {"a": ["b"]}),))
     assert SECRETS.record(turn) is turn
