@@ -23,6 +23,8 @@ def work_remarks(suite: Suite) -> Iterator[Remark]:
     if suite.task.verifier is not None and asked.isdisjoint(METHODS):
         text = "nothing asks what the verifier says: add a rubric with one of verifier, "
         yield note(("task", "verifier"), f"{text}no_regression or claimed_tests")
+    if suite.task.verifier is not None:
+        yield from _late_remarks(suite.task.verifier, suite.task.max_rounds)
     if suite.task.workspace is None:
         yield from _act_remarks(suite)
 
@@ -34,6 +36,25 @@ def _rule_remarks(suite: Suite) -> Iterator[Remark]:
                 yield Remark(("rubrics", index, rubric.spec.method), problem)
 
 
+def _late_remarks(verifier: Verifier, last: int) -> Iterator[Remark]:
+    """Commands that are never run."""
+    for number in verifier.rounds:
+        path = ("task", "verifier", "rounds", str(number))
+        if number > last:
+            yield Remark(path, f"{_no_round(number, last)} (allowed: {_later(last)})")
+        elif verifier.when == "first":
+            text = "the verifier runs after round 1 alone (when: first), so this is never run"
+            yield Remark(path, f"{text}: write when: each")
+
+
+def _later(last: int) -> str:
+    return f"2 to {last}" if last > 1 else "there is none"
+
+
+def _no_round(number: int, last: int) -> str:
+    return f"there is never a round {number}: task.max_rounds is {last}"
+
+
 def _problem(name: str, params: Mapping[str, object], suite: Suite) -> str:
     verifier = suite.task.verifier
     if verifier is None:
@@ -43,7 +64,10 @@ def _problem(name: str, params: Mapping[str, object], suite: Suite) -> str:
         alone = verifier.when in ("first", "last")
         told = f"the verifier speaks once (when: {verifier.when}), so nothing can be compared"
         return f"{told}: write when: each" if alone else ""
-    return _unheard(params.get("after", "last"), verifier)
+    after = params.get("after", "last")
+    if type(after) is int and after > suite.task.max_rounds:
+        return _no_round(after, suite.task.max_rounds)
+    return _unheard(after, verifier)
 
 
 def _unheard(after: object, verifier: Verifier) -> str:

@@ -304,6 +304,7 @@ def about_work(problems, notes, write) -> list[str]:
         "workspace: {folder: repo, max_mb: 0.000001}",
         f"{verifier}, result: ../x, hidden: repo/hidden}}",
         f"{verifier}}}",
+        "workspace: repo, verifier: {command: a && b, when: first, rounds: {2: x, 99: x}}",
     ):
         write("repo/a.py", "x = 1\n")
         said += problems(base.replace("WORK", work))

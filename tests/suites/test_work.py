@@ -111,6 +111,56 @@ def test_rules_that_are_never_told(load, problems, when, rule, said):
     assert problem.endswith("write when: each")
 
 
+@pytest.mark.parametrize(
+    ("verifier", "said"),
+    [
+        ("{13: x}", "there is never a round 13: task.max_rounds is 12 (allowed: 2 to 12)"),
+        ("{2: x, 40: x}", "there is never a round 40: task.max_rounds is 12 (allowed: 2 to 12)"),
+        ("{2: x}, when: first", "this is never run: write when: each"),
+    ],
+)
+def test_commands_that_are_never_run(problems, verifier, said):
+    task = f"workspace: repo, verifier: {{command: x, rounds: {verifier}}}"
+    [problem] = problems(text(task, "verifier: first"))
+    assert problem.startswith("s.dialeval.yaml:2: ") and problem.endswith(said)
+
+
+def test_the_last_round_may_have_a_command(load):
+    task = "workspace: repo, max_rounds: 3, verifier: {command: x, rounds: {3: x}}"
+    assert load(text(task)).task.verifier.rounds == {3: "x"}
+
+
+def test_a_rule_for_a_round_that_never_comes(problems):
+    [problem] = problems(text(VERIFIER % "each", "all: [{verifier: 13}]"))
+    assert problem == "s.dialeval.yaml:5: there is never a round 13: task.max_rounds is 12"
+
+
+@pytest.mark.parametrize(
+    ("command", "word"),
+    [
+        ("cd tests && pytest", "&&"),
+        ("pytest | tail", "|"),
+        ("pytest > out.txt", ">"),
+        ("make; make check", ";"),
+    ],
+)
+def test_commands_for_a_shell(problems, command, word):
+    said = f"is run without a shell, to which alone {word!r} means more: write sh -c '...'"
+    for verifier in (f"{{command: {command!r}}}", f"{{command: x, rounds: {{2: {command!r}}}}}"):
+        [problem] = problems(text(f"workspace: repo, verifier: {verifier}"))
+        assert problem.startswith(f"s.dialeval.yaml:2: {command!r} ") and said in problem
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["sh -c 'cd tests && pytest'", "grep '|' a.txt", r"find . -exec cat {} \;", "x --at=a;b"],
+)
+def test_a_shell_that_is_asked_for_and_words_that_are_meant(load, command):
+    quoted = command.replace("'", "''")
+    suite = text(f"workspace: repo, verifier: {{command: '{quoted}'}}")
+    assert load(suite).task.verifier.command == command
+
+
 def test_rules_without_a_verifier(problems, load):
     [problem] = problems(text("workspace: repo"))
     assert "verifier needs task.verifier" in problem
