@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from pytest_dialeval.records.suite import Suite
-from pytest_dialeval.records.work import Verifier
+from pytest_dialeval.records.work import Verifier, Workspace
 from pytest_dialeval.suites.agent_script import AgentScript
+from pytest_dialeval.suites.command_lines import lost_script
 from pytest_dialeval.suites.remark import Remark, note
 
 BY_VERIFIER = ("verifier", "no_regression")  # rules that stand on what a verifier said
@@ -25,6 +26,7 @@ def work_remarks(suite: Suite) -> Iterator[Remark]:
         yield note(("task", "verifier"), f"{text}no_regression or claimed_tests")
     if suite.task.verifier is not None:
         yield from _late_remarks(suite.task.verifier, suite.task.max_rounds)
+        yield from _lost_remarks(suite.task.verifier, suite.task.workspace)
     if suite.task.workspace is None:
         yield from _act_remarks(suite)
 
@@ -45,6 +47,17 @@ def _late_remarks(verifier: Verifier, last: int) -> Iterator[Remark]:
         elif verifier.when == "first":
             text = "the verifier runs after round 1 alone (when: first), so this is never run"
             yield Remark(path, f"{text}: write when: each")
+
+
+def _lost_remarks(verifier: Verifier, workspace: Workspace | None) -> Iterator[Remark]:
+    """Scripts of commands that are in neither folder: only the agent could bring them."""
+    folders = [each for each in (verifier.hidden, workspace and workspace.folder) if each]
+    commands: dict[tuple[str, ...], str] = {("command",): verifier.command}
+    commands |= {("rounds", str(n)): each for n, each in verifier.rounds.items()}
+    for path, command in commands.items():
+        if lost := lost_script(command, folders):
+            text = "the verifier has nothing to run unless the agent writes it"
+            yield note(("task", "verifier", *path), f"{text}: {lost}")
 
 
 def _later(last: int) -> str:

@@ -261,6 +261,7 @@ gates: {pass_hat_k: {k: 3, min: 1}}
     """\
 dialeval: 1
 task: {id: t}
+agents: {a: "command:python agent.py"}
 personas: [{id: p, script: {states: {start: {say: x, end: true}}}}]
 rubrics: [{id: a, dimension: completion, keyword: {any: x, turns: next}}]
 """,
@@ -319,7 +320,7 @@ def about_work(problems, notes, write) -> list[str]:
     write("repo/.git/config", "")
     write("agent.yaml", "replies: [{write: {a.py: x}}]\n")
     said += problems(base.replace(", WORK", ""))
-    only = base.replace("WORK", "workspace: repo, verifier: x").split("rubrics:")[0]
+    only = base.replace("WORK", "workspace: repo, verifier: python x.py").split("rubrics:")[0]
     return said + notes(only + "rubrics: [{id: r, dimension: completion, keyword: x}]\n")
 
 

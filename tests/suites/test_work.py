@@ -161,6 +161,47 @@ def test_a_shell_that_is_asked_for_and_words_that_are_meant(load, command):
     assert load(suite).task.verifier.command == command
 
 
+@pytest.mark.parametrize(
+    ("verifier", "lost"),
+    [
+        (
+            "{command: python -u vv.py, hidden: hidden}",
+            "'vv.py' is not there; did you mean 'v.py'?",
+        ),
+        ("{command: python v.py}", "'v.py' is not there; did you mean 'a.py'?"),
+        ("{command: python a.py, rounds: {2: sh check.sh}}", "'check.sh' is not there"),
+        ("{command: python v.py, hidden: hidden}", ""),
+        ("{command: python a.py}", ""),
+        ("{command: python -m pytest t.py}", ""),
+        ("{command: v.py}", ""),
+    ],
+)
+def test_a_script_of_a_verifier_that_is_nowhere(notes, verifier, lost):
+    said = [each for each in notes(text(f"workspace: repo, verifier: {verifier}")) if "run" in each]
+    text_ = "s.dialeval.yaml:2: note: the verifier has nothing to run unless the agent writes it"
+    assert said == ([f"{text_}: {lost}"] if lost else [])
+
+
+@pytest.mark.parametrize(
+    ("program", "lost"),
+    [
+        ("python hidden/w.py", "'hidden/w.py' is not there; did you mean 'v.py'?"),
+        ("python hidden/v.py", ""),
+        ("python a.py", ""),
+        ("./w.py", ""),
+        ("python -m w.py", ""),
+    ],
+)
+def test_a_script_of_an_agent_that_is_nowhere(notes, program, lost):
+    suite = text("workspace: repo") + f"agents: {{b: 'command:{program}'}}\n"
+    said = [
+        each for each in notes(suite.replace("verifier: last", "keyword: x")) if "start" in each
+    ]
+    assert said == (
+        [f"s.dialeval.yaml:6: note: agent 'b' can't be started: {lost}"] if lost else []
+    )
+
+
 def test_rules_without_a_verifier(problems, load):
     [problem] = problems(text("workspace: repo"))
     assert "verifier needs task.verifier" in problem
