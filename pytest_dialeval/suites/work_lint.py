@@ -15,6 +15,11 @@ METHODS = (*BY_VERIFIER, "claimed_tests")
 _RULES_OF_RULES = ("all", "any", "not")
 
 
+def asks_verifier(method: str, params: Mapping[str, object]) -> bool:
+    """Whether a rubric's rule, or one inside it, stands on what a verifier said."""
+    return any(name in BY_VERIFIER for name, _ in _rules(method, params))
+
+
 def work_remarks(suite: Suite) -> Iterator[Remark]:
     """Rules without a verifier, verifiers without a rule, and acts without a folder."""
     yield from _rule_remarks(suite)
