@@ -43,8 +43,10 @@ def work_excerpt(
     """Of the round whose turns decide; None where no verifier said there that the work is wrong."""
     turns = [*(each.turn for each in verdict.evidence), *verdict.searched]
     turn = transcript.turn(turns[0]) if turns else None
-    if turn is None or verdict.status != "failed":
-        return None
+    if turn is None or turn.speaker != "agent" or verdict.status != "failed":
+        return (
+            None  # where the agent broke down, that decides: what stands for it is the user's turn
+        )
     checks = {each.round: each for each in transcript.checks}  # the last of a round counts
     check = checks.get(turn.round)
     if check is None or check.passed is not False:

@@ -162,6 +162,12 @@ def test_the_verifier_of_the_round_that_decides(verdict, printed):
     assert (shown and shown.printed) == printed
 
 
+def test_an_agent_that_broke_down_says_why_itself():
+    asked = (Turn(1, "user", "fix it", round=1),)
+    said = Transcript(asked, checks=(Check(1, False, output="x"),), outcome="agent_error")
+    assert work_excerpt(said, found(1)) is None
+
+
 def test_what_could_not_be_told_shows_nothing():
     assert work_excerpt(worked(Check(2, None, output="x")), found(2)) is None
 
