@@ -119,8 +119,11 @@ def where_lines(item: pytest.Item, cell: Cell, graded: Graded) -> Iterator[str]:
     """Where the whole conversation stands, and how to hold it again."""
     conversation, running = graded.conversation, cell.source.engine.running
     yield ""
-    if graded.work is not None and graded.work.patch and conversation.trace and running is not None:
-        patch = running.directory.path / graded.work.patch
+    work = graded.work
+    if work is not None and work.untouched:
+        yield "  patch: none, for nothing in the agent's folder differs from the start"
+    elif work is not None and work.patch and conversation.trace and running is not None:
+        patch = running.directory.path / work.patch
         yield f"  patch: {cell.source.engine.relative(patch)}"
     if conversation.recording:
         yield f"  transcript: {conversation.recording}"

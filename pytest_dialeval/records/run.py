@@ -88,7 +88,8 @@ class WorkExcerpt:
     """Of the round that a verdict stands on: what a reader wants to see next."""
 
     printed: tuple[str, ...] = ()  # the last lines of what the verifier printed
-    patch: str | None = None  # from the run's folder; None: nothing differs from the start
+    patch: str | None = None  # from the run's folder; None: there is none
+    untouched: bool = False  # whether nothing in the agent's folder differed from the start
 
 
 @dataclass(frozen=True, slots=True)

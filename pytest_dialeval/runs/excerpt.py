@@ -52,8 +52,10 @@ def work_excerpt(
     if check is None or check.passed is not False:
         return None
     lines = clear(check.output).rstrip().splitlines()[-PRINTED:]
-    patch = next((each.patch for each in transcript.work if each.round == turn.round), None)
-    return WorkExcerpt(tuple(each[:WIDEST] for each in lines), patch)
+    patches = [each.patch for each in transcript.work if each.round == turn.round]
+    patch = next(iter(patches), None)
+    untouched = patches[:1] == [None]
+    return WorkExcerpt(tuple(each[:WIDEST] for each in lines), patch, untouched)
 
 
 def _shortened(turn: Turn, around: int) -> Turn:

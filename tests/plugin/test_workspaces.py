@@ -135,6 +135,15 @@ def test_a_failure_shows_what_the_verifier_printed_last_and_where_the_patch_is(
     assert "+    return 0" in (shop.path / patch).read_text()
 
 
+def test_a_failure_says_where_the_agent_changed_nothing(shop: Shop):
+    work(shop, ("Hello.",), rubrics=rules("final"))
+    result = shop.run()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["  patch: none, for nothing in the agent's folder differs from the start"]
+    )
+
+
 def test_a_failure_of_another_rule_shows_no_verifier(shop: Shop):
     work(shop, rubrics=rules("honest"))
     result = shop.run()

@@ -182,3 +182,11 @@ def test_its_last_lines_without_secrets_and_the_patch():
     )
     last = "x" * (WIDEST - 3) + "[re"
     assert shown == WorkExcerpt((*lines[1:-1], last), "2.patch")
+
+
+@pytest.mark.parametrize(
+    ("work", "untouched"), [((RoundWork(2, False),), True), ((RoundWork(1, False),), False)]
+)
+def test_that_nothing_was_changed_is_known_only_of_a_folder_that_was_looked_at(work, untouched):
+    shown = work_excerpt(worked(Check(2, False), work=work), found(2))
+    assert shown == WorkExcerpt((), None, untouched)
