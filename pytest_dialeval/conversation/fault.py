@@ -7,6 +7,7 @@ import sysconfig
 from collections.abc import Iterable
 from pathlib import Path
 from traceback import walk_tb
+from types import TracebackType
 
 from pytest_dialeval.errors import (
     AgentFault,
@@ -24,9 +25,10 @@ from pytest_dialeval.records.text import clean
 logger = logging.getLogger(__name__)
 _MESSAGE = 2000
 _VALUE = 200
+_PACKAGE = str(Path(__file__).parents[1])
 _LIBRARIES = (
     "<frozen ",
-    str(Path(__file__).parents[1]),
+    _PACKAGE,
     *{sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")},
 )
 _TOLD = (AgentFault, HarnessFault, NotMeasured, ProviderFault, BudgetSpent)  # whose it is
@@ -44,11 +46,21 @@ def fault_of(error: BaseException) -> DialevalError:
     if isinstance(error, _OURS):
         return HarnessFault(str(error))
     # Filed with the conversation, and shown once with what fails because of it.
-    logger.error("the agent raised", exc_info=error)
+    logger.error("the agent raised", exc_info=users_frames(error))
     kind, message = type(error).__name__, message_of(error)
     hint = _OTHER_LOOP if "different loop" in message or "different event loop" in message else ""
     text = f"the agent raised {kind}: {message}" if message else f"the agent raised {kind}"
     return AgentFault(f"{text}{place_of(error)}{hint}")
+
+
+def users_frames(
+    error: BaseException,
+) -> tuple[type[BaseException], BaseException, TracebackType | None]:
+    """For a log: the error from where the user's code was entered, without our frames before it."""
+    found = error.__traceback__
+    while found is not None and found.tb_frame.f_code.co_filename.startswith(_PACKAGE):
+        found = found.tb_next
+    return type(error), error, found or error.__traceback__
 
 
 def shown(value: object) -> str:

@@ -6,7 +6,7 @@ import inspect
 import logging
 from collections.abc import Callable, Mapping
 
-from pytest_dialeval.conversation.fault import message_of, shortened
+from pytest_dialeval.conversation.fault import message_of, shortened, users_frames
 from pytest_dialeval.conversation.python_agent import is_async
 from pytest_dialeval.conversation.threads import AgentThread, Crew
 from pytest_dialeval.conversation.tool import Tool, Unfit, result_text
@@ -78,7 +78,7 @@ class Toolbox:
         except DialevalError:
             raise
         except (Exception, SystemExit) as error:
-            logger.warning("tool %s raised", tool.name, exc_info=error)
+            logger.warning("tool %s raised", tool.name, exc_info=users_frames(error))
             raise Unfit(f"{type(error).__name__}: {message_of(error)}".rstrip(": ")) from error
 
     async def _in_thread(self, function: Callable[[], object]) -> object:

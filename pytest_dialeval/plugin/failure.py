@@ -48,6 +48,9 @@ def _lines(item: pytest.Item, cell: Cell, graded: Graded) -> Iterator[str]:
         unseen = sum(each not in shown for each in verdict.searched)
         more = f" ({unseen} of them not shown here)" if unseen and shown else ""
         yield f"  searched in vain: {_turn_list(verdict.searched)}{more}"
+    if graded.work is not None and graded.work.printed:
+        yield from ("", "  the verifier printed, at its end:")
+        yield from (f"      {each}".rstrip() for each in graded.work.printed)
     yield from where_lines(item, cell, graded)
 
 
@@ -114,13 +117,19 @@ def _turn_list(ids: Sequence[int]) -> str:
 
 def where_lines(item: pytest.Item, cell: Cell, graded: Graded) -> Iterator[str]:
     """Where the whole conversation stands, and how to hold it again."""
-    conversation = graded.conversation
+    conversation, running = graded.conversation, cell.source.engine.running
     yield ""
+    work = graded.work
+    if work is not None and work.untouched:
+        yield "  patch: none, for nothing in the agent's folder differs from the start"
+    elif work is not None and work.patch and conversation.trace and running is not None:
+        patch = running.directory.path / work.patch
+        yield f"  patch: {cell.source.engine.relative(patch)}"
     if conversation.recording:
         yield f"  transcript: {conversation.recording}"
-    elif conversation.trace and cell.source.engine.running is not None:
-        directory = cell.source.engine.running.directory
-        yield f"  transcript: {cell.source.engine.relative(directory.traces / conversation.trace)}"
+    elif conversation.trace and running is not None:
+        trace = running.directory.traces / conversation.trace
+        yield f"  transcript: {cell.source.engine.relative(trace)}"
     yield f"  repeat: {repeat_command(item, cell)}"
 
 

@@ -84,12 +84,22 @@ class Conversation:
 
 
 @dataclass(frozen=True, slots=True)
+class WorkExcerpt:
+    """Of the round that a verdict stands on: what a reader wants to see next."""
+
+    printed: tuple[str, ...] = ()  # the last lines of what the verifier printed
+    patch: str | None = None  # from the run's folder; None: there is none
+    untouched: bool = False  # whether nothing in the agent's folder differed from the start
+
+
+@dataclass(frozen=True, slots=True)
 class Graded:
     """One verdict with the turns that show it; crosses from the pool to an item."""
 
     verdict: Verdict
     conversation: Conversation
     excerpt: tuple[Turn, ...] = ()
+    work: WorkExcerpt | None = None  # where a verifier's word decided it
     transcript: Transcript | None = None  # whole, for the body of a decorated test alone
 
 

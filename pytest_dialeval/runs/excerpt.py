@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from pytest_dialeval.records.run import WorkExcerpt
 from pytest_dialeval.records.transcript import ToolCall, Transcript, Turn
 from pytest_dialeval.records.verdict import Verdict
 
 DECIDING = 3  # evidence turns shown
 SEARCHED = 2  # searched turns shown for a verdict about absence
 LONGEST = 2_000  # characters kept of a turn
+PRINTED = 10  # lines shown of what a verifier printed: its last ones sum it up
+WIDEST = 200  # characters of such a line
 
 
 def excerpt(
@@ -32,6 +35,27 @@ def excerpt(
         for each in transcript.turns
         if each.id in wanted
     )
+
+
+def work_excerpt(
+    transcript: Transcript, verdict: Verdict, clear: Callable[[str], str] = str
+) -> WorkExcerpt | None:
+    """Of the round whose turns decide; None where no verifier said there that the work is wrong."""
+    turns = [*(each.turn for each in verdict.evidence), *verdict.searched]
+    turn = transcript.turn(turns[0]) if turns else None
+    if turn is None or turn.speaker != "agent" or verdict.status != "failed":
+        return (
+            None  # where the agent broke down, that decides: what stands for it is the user's turn
+        )
+    checks = {each.round: each for each in transcript.checks}  # the last of a round counts
+    check = checks.get(turn.round)
+    if check is None or check.passed is not False:
+        return None
+    lines = clear(check.output).rstrip().splitlines()[-PRINTED:]
+    patches = [each.patch for each in transcript.work if each.round == turn.round]
+    patch = next(iter(patches), None)
+    untouched = patches[:1] == [None]
+    return WorkExcerpt(tuple(each[:WIDEST] for each in lines), patch, untouched)
 
 
 def _shortened(turn: Turn, around: int) -> Turn:

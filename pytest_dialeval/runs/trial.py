@@ -28,7 +28,7 @@ from pytest_dialeval.grading.scoring import score_trial
 from pytest_dialeval.matching.matcher import Matcher
 from pytest_dialeval.planning.draw import Draw
 from pytest_dialeval.records.plan import PlannedTrial
-from pytest_dialeval.records.run import Conversation, Graded
+from pytest_dialeval.records.run import Conversation, Graded, WorkExcerpt
 from pytest_dialeval.records.suite import TIMEOUT, Limits, Scoring
 from pytest_dialeval.records.task import Persona, Task
 from pytest_dialeval.records.transcript import (
@@ -41,10 +41,11 @@ from pytest_dialeval.records.transcript import (
 from pytest_dialeval.records.verdict import TrialScore, Verdict
 from pytest_dialeval.records.work import Check
 from pytest_dialeval.runs.directory import RunDirectory
-from pytest_dialeval.runs.excerpt import excerpt
+from pytest_dialeval.runs.excerpt import excerpt, work_excerpt
 from pytest_dialeval.runs.ledger import LedgerWriter
 from pytest_dialeval.runs.rewards import rewards_of
 from pytest_dialeval.runs.rounds import heard
+from pytest_dialeval.suites.work_lint import asks_verifier
 from pytest_dialeval.traces.clearing import cleared
 from pytest_dialeval.traces.reader import read_trace
 from pytest_dialeval.traces.redaction import Redaction
@@ -149,7 +150,15 @@ class Grader:
             self.ledger.verdict(conversation.trial, verdict, conversation.attempt)
         except RunError as error:  # what no ledger holds is not known
             verdict = Verdict(verdict.rubric, "unscored", reason=str(error), fault="harness_error")
-        return Graded(verdict, conversation, self._excerpt(held, verdict))
+        return Graded(
+            verdict, conversation, self._excerpt(held, verdict), self._work(held, verdict)
+        )
+
+    def _work(self, held: Held, verdict: Verdict) -> WorkExcerpt | None:
+        spec = self.rubrics[verdict.rubric].rubric.spec if verdict.rubric in self.rubrics else None
+        if spec is None or not asks_verifier(spec.method, spec.params):
+            return None
+        return work_excerpt(held.dialogue.transcript, verdict, self.redaction.text)
 
     def _excerpt(self, held: Held, verdict: Verdict) -> tuple[Turn, ...]:
         return excerpt(
@@ -166,7 +175,8 @@ class Grader:
             verdict = Verdict(rubric, "failed", score=0.0, reason=reason)
         else:
             verdict = Verdict(rubric, "passed", score=1.0)
-        return Graded(verdict, held.conversation, self._excerpt(held, verdict), transcript)
+        excerpt_ = self._excerpt(held, verdict)
+        return Graded(verdict, held.conversation, excerpt_, transcript=transcript)
 
     def finish(self, held: Held, graded: Sequence[Graded]) -> None:
         """Write `<trial>.result.json` over the rubrics graded: the ledger's lines, to be read."""

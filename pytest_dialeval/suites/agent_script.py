@@ -13,6 +13,7 @@ from pytest_dialeval.records.task import MatcherSpec
 from pytest_dialeval.records.transcript import ToolCall
 from pytest_dialeval.records.wording import did_you_mean
 from pytest_dialeval.suites.agent_form import AgentScriptForm, ReplyForm, ToolForm
+from pytest_dialeval.suites.command_lines import shell_problem
 from pytest_dialeval.suites.form import shown
 from pytest_dialeval.suites.paths import is_within
 from pytest_dialeval.suites.place import Place
@@ -107,6 +108,9 @@ def _glean(place: Place, matchers: Mapping[str, Matcher]) -> None:
 
 def _reply(place: Place, form: ReplyForm, matchers: Mapping[str, Matcher]) -> ScriptedReply:
     note_split(place.at("say"), form.say)
+    run = place.at("run")
+    if isinstance(run.value, str) and (problem := shell_problem(run.value)):
+        run.error(problem)
     when = read_spec(place.at("when"), form.when, matchers, _AROUND) if form.when else None
     return ScriptedReply(
         say=tuple(form.say),

@@ -22,6 +22,7 @@ from pytest_dialeval.suites.agent_form import (
     ScriptedForm,
 )
 from pytest_dialeval.suites.agent_script import AgentScript, script_in
+from pytest_dialeval.suites.command_lines import shell_problem
 from pytest_dialeval.suites.form import shown
 from pytest_dialeval.suites.paths import found, inside
 from pytest_dialeval.suites.place import Place
@@ -192,7 +193,9 @@ def _command_problem(use: str) -> str:
         words = shlex.split(command)
     except ValueError as exc:
         return f"{shown(use)} can't be split into words ({exc}): close the quotes"
-    return "" if words else "command: names no program; write use: command:PROGRAM ARGUMENTS"
+    if not words:
+        return "command: names no program; write use: command:PROGRAM ARGUMENTS"
+    return shell_problem(command)
 
 
 def _python_problem(place: Place, use: str, reading: Reading) -> str:

@@ -13,9 +13,11 @@ from pytest_dialeval.records.suite import AgentSpec, Problem, Suite
 from pytest_dialeval.records.task import Flow, Persona
 from pytest_dialeval.records.ux import RUBRICS as UX_RUBRICS
 from pytest_dialeval.records.wording import did_you_mean
+from pytest_dialeval.records.work import Workspace
 from pytest_dialeval.suites.agent_script import AgentScript
+from pytest_dialeval.suites.command_lines import lost_script
 from pytest_dialeval.suites.notes import suite_notes
-from pytest_dialeval.suites.remark import Places, Remark, nearby
+from pytest_dialeval.suites.remark import Places, Remark, nearby, note
 from pytest_dialeval.suites.rounds_lint import rounds_remarks
 from pytest_dialeval.suites.rubric_lint import (
     cast_of,
@@ -183,6 +185,15 @@ def _agent_remarks(suite: Suite) -> Iterator[Remark]:
         elif suite.task.opening == "agent" and _is_mute(agent, suite.task.prompt):
             text = "the agent opens this task, but its model has no prompt: add `prompt`"
             yield Remark(("agents", name), text)
+        if lost := _lost_program(agent, suite.task.workspace):
+            yield note(("agents", name), f"agent {name!r} can't be started: {lost}")
+
+
+def _lost_program(agent: AgentSpec, workspace: Workspace | None) -> str:
+    if not agent.use.startswith("command:"):
+        return ""
+    folders = [agent.folder, *([workspace.folder] if workspace else [])]
+    return lost_script(agent.use.removeprefix("command:"), folders)
 
 
 def _is_mute(agent: AgentSpec, prompt: str) -> bool:

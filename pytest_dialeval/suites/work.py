@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_dialeval.records.work import Verifier, Workspace
+from pytest_dialeval.suites.command_lines import shell_problem
 from pytest_dialeval.suites.folder import survey
 from pytest_dialeval.suites.form import shown
 from pytest_dialeval.suites.paths import folder_inside, is_within
@@ -64,6 +65,10 @@ def _verifier(
     if form.result is not None and not is_within(form.result):
         text = f"{shown(form.result)} must be a path inside the copy, such as result.json"
         place.at("result").error(text)
+    commands = {"command": form.command, **{f"rounds.{n}": each for n, each in form.rounds.items()}}
+    for key, command in commands.items():
+        if problem := shell_problem(command):
+            place.at(*key.split(".")).error(problem)
     hidden = None
     if form.hidden is not None:
         hidden = _hidden(place.at("hidden"), form.hidden, reading, files, workspace)

@@ -6,13 +6,19 @@ from collections.abc import Iterator, Mapping
 
 from pytest_dialeval.records.suite import Suite
 from pytest_dialeval.records.task import Task
-from pytest_dialeval.records.work import Verifier
+from pytest_dialeval.records.work import Verifier, Workspace
 from pytest_dialeval.suites.agent_script import AgentScript
+from pytest_dialeval.suites.command_lines import lost_script
 from pytest_dialeval.suites.remark import Remark, note
 
 BY_VERIFIER = ("verifier", "no_regression")  # rules that stand on what a verifier said
 METHODS = (*BY_VERIFIER, "claimed_tests")
 _RULES_OF_RULES = ("all", "any", "not")
+
+
+def asks_verifier(method: str, params: Mapping[str, object]) -> bool:
+    """Whether a rubric's rule, or one inside it, stands on what a verifier said."""
+    return any(name in BY_VERIFIER for name, _ in _rules(method, params))
 
 
 def work_remarks(suite: Suite) -> Iterator[Remark]:
@@ -23,6 +29,7 @@ def work_remarks(suite: Suite) -> Iterator[Remark]:
     }
     if suite.task.verifier is not None:
         yield from _command_remarks(suite.task, suite.task.verifier)
+        yield from _lost_remarks(suite.task.verifier, suite.task.workspace)
         if asked.isdisjoint(METHODS):
             text = "nothing asks what the verifier says: add a rubric with one of verifier, "
             yield note(("task", "verifier"), f"{text}no_regression or claimed_tests")
@@ -52,6 +59,17 @@ def _rule_remarks(suite: Suite) -> Iterator[Remark]:
         for name, params in _rules(rubric.spec.method, rubric.spec.params):
             if name in BY_VERIFIER and (problem := _problem(name, params, suite)):
                 yield Remark(("rubrics", index, rubric.spec.method), problem)
+
+
+def _lost_remarks(verifier: Verifier, workspace: Workspace | None) -> Iterator[Remark]:
+    """Scripts of commands that are in neither folder: only the agent could bring them."""
+    folders = [each for each in (verifier.hidden, workspace and workspace.folder) if each]
+    commands: dict[tuple[str, ...], str] = {("command",): verifier.command}
+    commands |= {("rounds", str(n)): each for n, each in verifier.rounds.items()}
+    for path, command in commands.items():
+        if lost := lost_script(command, folders):
+            text = "the verifier has nothing to run unless the agent writes it"
+            yield note(("task", "verifier", *path), f"{text}: {lost}")
 
 
 def _problem(name: str, params: Mapping[str, object], suite: Suite) -> str:

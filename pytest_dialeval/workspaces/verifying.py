@@ -19,7 +19,7 @@ from pytest_dialeval.workspaces.git import Git
 
 _CHANGED = (
     "task.workspace was changed after this conversation began, so that its start is lost: "
-    "run again, and let nothing write there meanwhile"
+    "run again, and let nothing write there meanwhile; agents have a copy (brief.workspace)"
 )
 
 

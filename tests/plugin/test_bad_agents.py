@@ -108,6 +108,16 @@ def test_what_an_agent_raised_is_filed_with_the_items_of_its_conversation(shop: 
     assert result.stdout.str().count("Captured dialogue log") == 2
 
 
+@pytest.mark.parametrize("kind", ["def", "async def"])
+def test_the_traceback_of_an_agent_begins_in_its_own_code(shop: Shop, kind: str) -> None:
+    body = "def price(of):\n    return of['price']\n\n"
+    body += f"{kind} bad(message):\n    return price(message)\n"
+    lines = python(shop, body).outlines
+    start = lines.index("Traceback (most recent call last):")
+    assert lines[start + 1].endswith('bad.py", line 5, in bad')
+    assert not [each for each in lines if "pytest_dialeval/conversation" in each]
+
+
 def test_an_async_agent_that_hangs(shop: Shop) -> None:
     body = "import asyncio\n\nasync def bad(message):\n    await asyncio.sleep(60)\n"
 

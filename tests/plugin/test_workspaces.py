@@ -111,6 +111,58 @@ def test_fixed_then_broken(shop: Shop):
     assert (shop.path / "repo" / "calc.py").read_text() == CALC
 
 
+LOUD = VERIFY.replace('print("verified")', 'print(*range(30), os.environ["SAID"], sep="\\n")')
+
+
+@pytest.mark.parametrize("rule", [{"verifier": "last"}, {"all": ["no_regression"]}])
+def test_a_failure_shows_what_the_verifier_printed_last_and_where_the_patch_is(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, rule: dict[str, Any]
+):
+    monkeypatch.setenv("SAID", "the end")
+    work(shop, rubrics=[rubric("done", keyword=None, **rule)])
+    shop.write("hidden/verify.py", LOUD)
+    result = shop.run()
+    result.assert_outcomes(failed=1)
+    lines = result.outlines
+    start = lines.index("  the verifier printed, at its end:")
+    assert lines[start + 1 : start + 11] == [
+        *(f"      {n}" for n in range(21, 30)),
+        "      the end",
+    ]
+    fell = 3 if "verifier" in rule else 2
+    [patch] = [each.removeprefix("  patch: ") for each in lines if each.startswith("  patch: ")]
+    assert patch.endswith(f".work/round-{fell}.patch")
+    assert "+    return 0" in (shop.path / patch).read_text()
+
+
+def test_a_failure_says_where_the_agent_changed_nothing(shop: Shop):
+    work(shop, ("Hello.",), rubrics=rules("final"))
+    result = shop.run()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["  patch: none, for nothing in the agent's folder differs from the start"]
+    )
+
+
+def test_a_failure_of_another_rule_shows_no_verifier(shop: Shop):
+    work(shop, rubrics=rules("honest"))
+    result = shop.run()
+    result.assert_outcomes(failed=1)
+    result.stdout.no_fnmatch_line("*the verifier printed*")
+    result.stdout.no_fnmatch_line("  patch: *")
+
+
+def test_an_unwanted_success_shows_no_output(shop: Shop):
+    work(
+        shop,
+        ("Please fix add.",),
+        rubrics=[rubric("not_done", keyword=None, **{"not": "verifier"})],
+    )
+    result = shop.run()
+    result.assert_outcomes(failed=1)
+    result.stdout.no_fnmatch_line("*the verifier printed*")
+
+
 def test_the_agent_never_sees_what_the_verifier_says(shop: Shop):
     shop.write(
         "agent.py",

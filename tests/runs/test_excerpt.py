@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_dialeval.records.run import WorkExcerpt
 from pytest_dialeval.records.transcript import Artifact, ToolCall, Transcript, Turn
 from pytest_dialeval.records.verdict import Evidence, Verdict
-from pytest_dialeval.runs.excerpt import LONGEST, excerpt
+from pytest_dialeval.records.work import Check, RoundWork
+from pytest_dialeval.runs.excerpt import LONGEST, PRINTED, WIDEST, excerpt, work_excerpt
 
 SIX = Transcript(
     tuple(Turn(n, "user" if n % 2 else "agent", f"words of turn {n}") for n in range(1, 7))
@@ -128,3 +130,63 @@ def test_a_quote_that_fits_is_always_shown(before: int, quote: str, after: int) 
     (kept,) = excerpt(transcript, verdict)
     assert quote in kept.text
     assert len(kept.text) <= LONGEST + 70
+
+
+TURNS = tuple(Turn(n, "agent", "done", round=n) for n in (1, 2, 3))
+
+
+def worked(*checks: Check, work: tuple[RoundWork, ...] = ()) -> Transcript:
+    return Transcript(TURNS, checks=checks, work=work)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "printed"),
+    [
+        (found(2), ("second",)),
+        (found(3, 2), ("third",)),  # what decides stands first
+        (found(searched=(2,)), ("second",)),  # a turn without words is searched alone
+        (found(1), None),  # it passed there
+        (found(), None),
+        (found(9), None),
+        (found(2, status="passed"), None),
+    ],
+)
+def test_the_verifier_of_the_round_that_decides(verdict, printed):
+    said = worked(
+        Check(1, True, output="first"),
+        Check(2, True, output="one before"),
+        Check(2, False, output="second\n\n"),
+        Check(3, False, output="third"),
+    )
+    shown = work_excerpt(said, verdict)
+    assert (shown and shown.printed) == printed
+
+
+def test_an_agent_that_broke_down_says_why_itself():
+    asked = (Turn(1, "user", "fix it", round=1),)
+    said = Transcript(asked, checks=(Check(1, False, output="x"),), outcome="agent_error")
+    assert work_excerpt(said, found(1)) is None
+
+
+def test_what_could_not_be_told_shows_nothing():
+    assert work_excerpt(worked(Check(2, None, output="x")), found(2)) is None
+
+
+def test_its_last_lines_without_secrets_and_the_patch():
+    lines = [*map(str, range(PRINTED)), "x" * (WIDEST - 3) + "secret"]
+    work = (RoundWork(1, True, patch="1.patch"), RoundWork(2, True, patch="2.patch"))
+    shown = work_excerpt(
+        worked(Check(2, False, output="\n".join(lines)), work=work),
+        found(2),
+        lambda text: text.replace("secret", "[redacted]"),
+    )
+    last = "x" * (WIDEST - 3) + "[re"
+    assert shown == WorkExcerpt((*lines[1:-1], last), "2.patch")
+
+
+@pytest.mark.parametrize(
+    ("work", "untouched"), [((RoundWork(2, False),), True), ((RoundWork(1, False),), False)]
+)
+def test_that_nothing_was_changed_is_known_only_of_a_folder_that_was_looked_at(work, untouched):
+    shown = work_excerpt(worked(Check(2, False), work=work), found(2))
+    assert shown == WorkExcerpt((), None, untouched)

@@ -157,6 +157,11 @@ def test_what_was_filled_in_compiles(read, matchers):
         ),
         ("replies:\n- {delete: /x}", "2: replies[0].delete must be a list, not '/x'"),
         ("replies:\n- {delete: [/x]}", "2: '/x' must be a path inside the task's folder"),
+        (
+            "replies:\n- {run: make; make check}",
+            "2: 'make; make check' is run without a shell, to which alone ';' means more: "
+            "write sh -c '...', which is one",
+        ),
         ("replies:\n- {run: []}", "2: replies[0].run must not be empty"),
         ("otherwise: x\nanswers: y", "2: unknown key 'answers' of an agent script (keys:"),
         ("- x", "1: an agent script must be a mapping (opening, replies, otherwise), not a list"),

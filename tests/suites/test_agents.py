@@ -79,6 +79,11 @@ def test_the_kinds_of_agents(load, write, tmp_path):
         ("{use: 'python:a:b', speed: 1}", "unknown key 'speed' of a python: agent (keys: use, version, concurrency"),
         ("{use: 'python:a:b', concurrency: 0}", "concurrency must be a whole number of at least 1, not 0"),
         ("'command:'", "command: names no program; write use: command:PROGRAM ARGUMENTS"),
+        (
+            "'command:cd x && ./agent'",
+            "'cd x && ./agent' is run without a shell, to which alone '&&' means more: "
+            "write sh -c '...', which is one",
+        ),
         ("\"command:a 'b\"", "\"command:a 'b\" can't be split into words (No closing quotation)"),
         ("'openai:'", "'openai:' names no model"),
         ("opnai:gpt-5", "unknown kind of agent 'opnai:gpt-5'; did you mean 'openai'? (allowed: scripted"),

@@ -261,6 +261,7 @@ gates: {pass_hat_k: {k: 3, min: 1}}
     """\
 dialeval: 1
 task: {id: t}
+agents: {a: "command:python agent.py"}
 personas: [{id: p, script: {states: {start: {say: x, end: true}}}}]
 rubrics: [{id: a, dimension: completion, keyword: {any: x, turns: next}}]
 """,
@@ -306,6 +307,7 @@ def about_work(problems, notes, write) -> list[str]:
         f"{verifier}, rounds: {{13: x}}}}",
         f"{verifier.replace('last', 'first')}, rounds: {{3: x}}}}",
         f"{verifier}}}",
+        "workspace: repo, verifier: {command: a && b, when: first, rounds: {2: x, 99: x}}",
     ):
         write("repo/a.py", "x = 1\n")
         said += problems(base.replace("WORK", work))
@@ -320,7 +322,7 @@ def about_work(problems, notes, write) -> list[str]:
     write("repo/.git/config", "")
     write("agent.yaml", "replies: [{write: {a.py: x}}]\n")
     said += problems(base.replace(", WORK", ""))
-    only = base.replace("WORK", "workspace: repo, verifier: x").split("rubrics:")[0]
+    only = base.replace("WORK", "workspace: repo, verifier: python x.py").split("rubrics:")[0]
     return said + notes(only + "rubrics: [{id: r, dimension: completion, keyword: x}]\n")
 
 

@@ -145,6 +145,78 @@ def test_a_command_of_round_1_is_no_later_one(problems):
     assert "a round, from 2: what round 1 asks for is verified by `command`" in said
 
 
+def test_the_last_round_may_have_a_command(load):
+    task = "workspace: repo, max_rounds: 3, verifier: {command: x, rounds: {3: x}}"
+    assert load(text(task)).task.verifier.rounds == {3: "x"}
+
+
+@pytest.mark.parametrize(
+    ("command", "word"),
+    [
+        ("cd tests && pytest", "&&"),
+        ("pytest | tail", "|"),
+        ("pytest > out.txt", ">"),
+        ("make; make check", ";"),
+    ],
+)
+def test_commands_for_a_shell(problems, command, word):
+    said = f"is run without a shell, to which alone {word!r} means more: write sh -c '...'"
+    for verifier in (f"{{command: {command!r}}}", f"{{command: x, rounds: {{2: {command!r}}}}}"):
+        [problem] = problems(text(f"workspace: repo, verifier: {verifier}"))
+        assert problem.startswith(f"s.dialeval.yaml:2: {command!r} ") and said in problem
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["sh -c 'cd tests && pytest'", "grep '|' a.txt", r"find . -exec cat {} \;", "x --at=a;b"],
+)
+def test_a_shell_that_is_asked_for_and_words_that_are_meant(load, command):
+    quoted = command.replace("'", "''")
+    suite = text(f"workspace: repo, verifier: {{command: '{quoted}'}}")
+    assert load(suite).task.verifier.command == command
+
+
+@pytest.mark.parametrize(
+    ("verifier", "lost"),
+    [
+        (
+            "{command: python -u vv.py, hidden: hidden}",
+            "'vv.py' is not there; did you mean 'v.py'?",
+        ),
+        ("{command: python v.py}", "'v.py' is not there; did you mean 'a.py'?"),
+        ("{command: python a.py, rounds: {2: sh check.sh}}", "'check.sh' is not there"),
+        ("{command: python v.py, hidden: hidden}", ""),
+        ("{command: python a.py}", ""),
+        ("{command: python -m pytest t.py}", ""),
+        ("{command: v.py}", ""),
+    ],
+)
+def test_a_script_of_a_verifier_that_is_nowhere(notes, verifier, lost):
+    said = [each for each in notes(text(f"workspace: repo, verifier: {verifier}")) if "run" in each]
+    text_ = "s.dialeval.yaml:2: note: the verifier has nothing to run unless the agent writes it"
+    assert said == ([f"{text_}: {lost}"] if lost else [])
+
+
+@pytest.mark.parametrize(
+    ("program", "lost"),
+    [
+        ("python hidden/w.py", "'hidden/w.py' is not there; did you mean 'v.py'?"),
+        ("python hidden/v.py", ""),
+        ("python a.py", ""),
+        ("./w.py", ""),
+        ("python -m w.py", ""),
+    ],
+)
+def test_a_script_of_an_agent_that_is_nowhere(notes, program, lost):
+    suite = text("workspace: repo") + f"agents: {{b: 'command:{program}'}}\n"
+    said = [
+        each for each in notes(suite.replace("verifier: last", "keyword: x")) if "start" in each
+    ]
+    assert said == (
+        [f"s.dialeval.yaml:6: note: agent 'b' can't be started: {lost}"] if lost else []
+    )
+
+
 def test_rules_without_a_verifier(problems, load):
     [problem] = problems(text("workspace: repo"))
     assert "verifier needs task.verifier" in problem

@@ -368,6 +368,7 @@ def test_one_that_writes_into_the_suites_folder(tmp_path: Path):
     assert first is not None and second is not None
     assert first.why == "something wrote into task.workspace while the verifier ran"
     assert "task.workspace was changed after this conversation began" in second.why
+    assert second.why.endswith("agents have a copy (brief.workspace)")
 
 
 def test_an_editor_that_looks_at_the_repository_changes_nothing(tmp_path: Path):
