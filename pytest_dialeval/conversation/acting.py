@@ -47,6 +47,8 @@ class Acting:
 
     def _write(self, path: str, text: str) -> None:
         place = self._inside(path)
+        if place.is_symlink():
+            self._inside(os.path.realpath(place))
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text, encoding="utf-8")
 
