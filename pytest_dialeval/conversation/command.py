@@ -16,6 +16,7 @@ from pytest_dialeval.conversation.program import Program
 from pytest_dialeval.errors import AgentFault, HarnessFault
 from pytest_dialeval.records.text import clean
 from pytest_dialeval.records.transcript import Turn
+from pytest_dialeval.workspaces.environment import agents_environment
 
 FAREWELL = 2.0  # seconds that a program has to end by itself after `close`
 _NOT_STARTED = (126, 127)  # what shells and env say of a command that they cannot run
@@ -35,13 +36,12 @@ class CommandAgent:
     async def start(self, brief: Brief) -> None:
         """Start the program and tell it what it is for; it does not answer that."""
         # Python keeps back what it prints to a pipe, and would seem to be late.
-        environment = {"PYTHONUNBUFFERED": "1", **os.environ}
+        environment = agents_environment({"PYTHONUNBUFFERED": "1", **os.environ}, brief.workspace)
         command, folder, told = self._command, self._folder, asdict(brief)
         if brief.workspace is None:
             del told["workspace"]
         else:
             command, folder = self._from_afar(), Path(brief.workspace)
-            environment["DIALEVAL_WORKSPACE"] = brief.workspace
         try:
             self._program = await Program.begin(command, folder, environment)
         except (OSError, ValueError) as error:

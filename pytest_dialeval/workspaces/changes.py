@@ -13,6 +13,7 @@ from pytest_dialeval.programs.kept import Kept
 from pytest_dialeval.records.text import clean
 from pytest_dialeval.records.wording import listed, plural
 from pytest_dialeval.suites.folder import GIT, Entry, Survey, survey
+from pytest_dialeval.workspaces.copying import make_ours
 from pytest_dialeval.workspaces.git import Git
 
 SHOWN = 12_000  # bytes of a patch that is shown
@@ -92,10 +93,11 @@ class Changes:
         return self._git.folder
 
     def _survey(self, goes_on: Callable[[], None]) -> Survey | None:
-        if self._folder.is_symlink() or not self._folder.is_dir():
-            return None
+        for each in (self._folder.parent, self._folder):
+            make_ours(each)  # whatever the agent has made of it
+            if not os.path.isdir(each) or os.path.realpath(each) != str(each):
+                return None  # gone, or a link stands there
         try:
-            self._folder.chmod(stat.S_IRWXU)  # whatever the agent has made of it
             return survey(self._folder, goes_on)
         except FileNotFoundError:  # something of the agent's is still at work
             return None

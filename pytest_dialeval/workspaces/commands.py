@@ -70,6 +70,8 @@ class Commands:
         return heading + output if output.strip() else heading
 
     def _ended(self, command: str) -> Ended:
+        if os.path.realpath(self.tree) != str(self.tree):  # it would be done elsewhere
+            raise HarnessFault("one of the verifier's commands put a link in its folder's place")
         if self.verifier.result:  # the agent's, or that of a command before
             take_away(self.tree, self.verifier.result)
         deadline = self.verifier.deadline

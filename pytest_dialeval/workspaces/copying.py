@@ -6,13 +6,16 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
+from uuid import uuid4
 
 from pytest_dialeval.errors import HarnessFault
 from pytest_dialeval.suites.folder import Survey, survey
 
+_FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW
 _PLACES = ("/var/tmp", "/dev/shm")  # where the usual folder for temporary files won't do
 
 
@@ -83,23 +86,76 @@ def take_away(folder: Path, path: str) -> None:
 
 
 def remove(folder: Path) -> None:
-    """Everything in it too, however deep, also what was made read-only; what can't go stays."""
-    folders = [str(folder)]
-    for each in folders:  # which grows
+    """Everything in it too, however deep, also what was made read-only; what can't go stays.
+
+    Whoever worked there may have put a link anywhere, in the folder's own place too, and may do so
+    while this goes on: what a link leads to is not touched.
+    """
+    top = _opened(folder)
+    if top is None:
         with suppress(OSError):
-            os.chmod(each, stat.S_IRWXU)
-            with os.scandir(each) as found:
-                folders += _emptied(found)
-    for each in reversed(folders):
-        with suppress(OSError):
-            os.rmdir(each)
+            os.unlink(folder)
+        return
+    try:
+        _empty(top)
+    finally:
+        os.close(top)
+    with suppress(OSError):
+        os.rmdir(folder)
 
 
-def _emptied(found: Iterator[os.DirEntry[str]]) -> Iterator[str]:
-    """Remove files and links; the folders are told."""
-    for each in found:
-        if each.is_dir(follow_symlinks=False):
-            yield each.path
-        else:
+def _empty(top: int) -> None:
+    """Folders below are moved to the top, one after another: no path is too long that way."""
+    mark, number = uuid4().hex, count()
+    waiting = _emptied(top)
+    while waiting:
+        name = waiting.pop()
+        folder = _opened(name, top)
+        if folder is None:
+            continue
+        try:
+            for each in _emptied(folder):
+                make_ours(each, folder)
+                moved = f"{mark}-{next(number)}"
+                with suppress(OSError):
+                    os.rename(each, moved, src_dir_fd=folder, dst_dir_fd=top)
+                    waiting.append(moved)
+        finally:
+            os.close(folder)
+        with suppress(OSError):
+            os.rmdir(name, dir_fd=top)
+
+
+def _emptied(folder: int) -> list[str]:
+    """Remove files and links; the names of folders are told."""
+    folders = []
+    with suppress(OSError), os.scandir(folder) as found:
+        for each in found:
+            if each.is_dir(follow_symlinks=False):
+                folders.append(each.name)
+                continue
             with suppress(OSError):
-                os.unlink(each.path)
+                os.unlink(each.name, dir_fd=folder)
+    return folders
+
+
+def _opened(name: str | Path, above: int | None = None) -> int | None:
+    """A folder with all rights; None for what is none, such as a link to one."""
+    make_ours(name, above)
+    try:
+        return os.open(name, _FOLDER | os.O_RDONLY, dir_fd=above)
+    except OSError:
+        return None
+
+
+def make_ours(name: str | Path, above: int | None = None) -> None:
+    """All rights on a folder, through no link. Linux has no call for it, but a way to the same."""
+    with suppress(OSError):
+        if os.chmod in os.supports_follow_symlinks:
+            os.chmod(name, stat.S_IRWXU, dir_fd=above, follow_symlinks=False)
+            return
+        folder = os.open(name, _FOLDER | os.O_PATH, dir_fd=above)
+        try:
+            os.chmod(f"/proc/self/fd/{folder}", stat.S_IRWXU)
+        finally:
+            os.close(folder)

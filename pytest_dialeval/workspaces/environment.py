@@ -1,4 +1,4 @@
-"""The environment of verifiers and of scripted commands: no secrets, no settings of ours."""
+"""The environment of verifiers, of scripted commands, and of agents that are programs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,24 @@ from pytest_dialeval.traces.redaction import names_a_secret
 
 # They steer git, a pytest within this one, or what measures this run; none is meant for a command.
 _OURS = ("GIT_", "PYTEST_", "DIALEVAL_", "COV_", "COVERAGE_")
+_RUNNING = "PYTEST_CURRENT_TEST"
 _ALSO = frozenset({"PWD", "OLDPWD", "SSH_AUTH_SOCK", "PYTHONBREAKPOINT"})
+
+
+def agents_environment(environment: Mapping[str, str], workspace: str | None) -> dict[str, str]:
+    """What a program gets that is the agent: its keys, but not what is asked of it.
+
+    pytest names the running test, and so persona and rubric, in a variable. In a folder of its own
+    an agent's git and its own pytest must not meet what is meant for those of this run.
+    """
+    if workspace is None:
+        return {name: each for name, each in environment.items() if name != _RUNNING}
+    kept = {
+        name: value
+        for name, value in environment.items()
+        if not (name.startswith(_OURS) or name in ("PWD", "OLDPWD"))
+    }
+    return {**kept, "PWD": workspace, "DIALEVAL_WORKSPACE": workspace}
 
 
 def plain_environment(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -14,11 +15,14 @@ from pytest_dialeval.records.work import Verifier
 from pytest_dialeval.suites.folder import Survey, survey
 from pytest_dialeval.workspaces.copying import copy_of, looked_through, put, take_away
 from pytest_dialeval.workspaces.git import Git
+from pytest_dialeval.workspaces.met_first import met_first
 
 # They steer tests, or what Python does before it meets one.
 RESTORED = (
     *("conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini"),
     *("setup.cfg", "pyproject.toml", "sitecustomize.py", "usercustomize.py", "*.pth"),
+    # A package's account of itself, by which pytest finds plugins.
+    *("*.dist-info/*", "*.egg-info/*", "*.egg-info"),
 )
 _LISTED = 10
 
@@ -43,11 +47,14 @@ def lay_out(
     """Make `tree`: start, patch, files of the start, hidden files; what did not count is told."""
     copy_of(found, tree, goes_on)
     _apply(tree, stored, git)
-    told = [*_restore(tree, found, stored.files, verifier.restore), *_cut_links(tree)]
-    if verifier.hidden is not None:
-        hidden = looked_through(Path(verifier.hidden), goes_on)
-        for each in hidden.entries:
-            put(hidden.folder / each.path, tree, each.path)
+    hidden = verifier.hidden and looked_through(Path(verifier.hidden), goes_on)
+    laid = [each.path for each in hidden.entries] if hidden else []
+    told = _restore(tree, found, stored.files, verifier.restore)
+    if verifier.restore is None:
+        told += _uncover(tree, found, stored.files, laid)
+    told += _cut_links(tree)
+    for each in laid:
+        put(Path(verifier.hidden or "") / each, tree, each)
     return tuple(told)
 
 
@@ -73,13 +80,31 @@ def _restore(
         if each in started:
             put(found.folder / each, tree, each)
         else:
-            take_away(tree, each)
+            _leave_out(tree, found, each)
     return _told("as at the start, not as the agent left it", back)
 
 
+def _leave_out(tree: Path, found: Survey, path: str) -> None:
+    """With the folders that were there for it alone: an empty `x.dist-info` still has a say."""
+    take_away(tree, path)
+    while (path := path.rpartition("/")[0]) and path not in found.folders:
+        with suppress(OSError):  # it holds something else
+            (tree / path).rmdir()
+
+
 def _fits(path: str, pattern: str) -> bool:
-    """A pattern without a slash is about names, anywhere."""
-    return fnmatchcase(path if "/" in pattern else path.rpartition("/")[2], pattern)
+    """A pattern without a slash is about names, anywhere. Some who look for them mind no case."""
+    name = path if "/" in pattern else path.rpartition("/")[2]
+    return fnmatchcase(name.lower(), pattern.lower())
+
+
+def _uncover(tree: Path, found: Survey, files: Iterable[str], laid: Iterable[str]) -> list[str]:
+    """Leave out modules that stand before Python's own or pytest's."""
+    started = {each.path for each in found.entries}
+    covering = met_first(tree, [each for each in files if each not in started], laid)
+    for each in covering:
+        _leave_out(tree, found, each)
+    return _told("modules that would replace Python's own or pytest's", covering)
 
 
 def _cut_links(tree: Path) -> list[str]:

@@ -228,6 +228,40 @@ def test_many_words_on_stderr_do_not_block():
     assert talk(program(text)).outcome == "limit_reached"
 
 
+TELLS = """
+import json, os, sys
+for line in open(0):
+    if json.loads(line)["type"] == "turn":
+        print(json.dumps({"text": json.dumps(dict(os.environ))}))
+"""
+
+
+@pytest.mark.parametrize("in_folder", [False, True])
+def test_its_environment_does_not_tell_what_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_folder: bool
+):
+    given = ("GIT_DIR", "PYTEST_ADDOPTS", "DIALEVAL_RUNS", "OLDPWD", "PWD", "SOME_API_KEY")
+    for each in given:
+        monkeypatch.setenv(each, "given")
+    agent = CommandAgent([sys.executable, "-c", TELLS], tmp_path)
+
+    async def asked() -> str:
+        await agent.start(Brief("task", workspace=str(tmp_path) if in_folder else None))
+        try:
+            return (await agent.reply(())).text
+        finally:
+            await agent.close()
+
+    told = json.loads(asyncio.run(asked()))
+    assert "PYTEST_CURRENT_TEST" in os.environ and "PYTEST_CURRENT_TEST" not in told
+    here = {each: told[each] for each in (*given, "DIALEVAL_WORKSPACE") if each in told}
+    if in_folder:
+        place = {"PWD": str(tmp_path), "DIALEVAL_WORKSPACE": str(tmp_path)}
+        assert here == {**place, "SOME_API_KEY": "given"}
+    else:
+        assert here == dict.fromkeys(given, "given")
+
+
 def test_a_program_works_in_its_folder(tmp_path: Path):
     text = """
 import json, os, sys

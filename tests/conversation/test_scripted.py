@@ -175,12 +175,16 @@ def test_a_command_that_is_late_is_the_agents_fault(tmp_path: Path):
         (ScriptedReply(write={"out/x": "y"}), "leads out of the task's folder through a link"),
         (ScriptedReply(delete=("out/x",)), "leads out of the task's folder through a link"),
         (ScriptedReply(write={"out": "y"}), "'out' leads out of the task's folder through a link"),
+        (ScriptedReply(write={"far": "y"}), "leads out of the task's folder through a link"),
     ],
 )
 def test_what_the_folder_does_not_allow(tmp_path: Path, reply: ScriptedReply, why: str):
-    link = ScriptedReply(("a",), run=("ln", "-s", "/", "out"))
-    transcript = acts(tmp_path, link, reply)
+    (tmp_path / "kept").mkdir()
+    kept = str(tmp_path / "kept" / "file")
+    links = ("import os, sys; os.symlink(sys.argv[1], 'far'); os.symlink('..', 'out')", kept)
+    transcript = acts(tmp_path, ScriptedReply(("a",), run=("python", "-c", *links)), reply)
     assert transcript.outcome == "harness_error" and why in transcript.reason
+    assert not any((tmp_path / "kept").iterdir()) and not (tmp_path / "x").exists()
 
 
 def test_acts_need_a_folder():

@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import os
 import shutil
+import stat
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -221,12 +222,30 @@ def test_the_agent_deletes_its_folder_and_makes_it_again(tmp_path: Path):
     assert back.work.note == "" and "a + b" in back.patch
 
 
-def test_a_link_in_the_folders_place_is_no_folder(tmp_path: Path):
-    def swaps(at: Path) -> None:
-        shutil.rmtree(at)
-        at.symlink_to("/etc")
+@pytest.mark.parametrize("above", [False, True])
+def test_a_link_in_the_folders_place_is_no_folder_and_nothing_behind_it_is_touched(
+    tmp_path: Path, above: bool
+):
+    precious, seen = tmp_path / "precious", []
+    lay(precious, {"file": "x", "below/file": "x", "repo/calc.py": FIXED})
+    for each in (precious, precious / "repo"):
+        each.chmod(0o755)
 
-    assert worked(site(folder(tmp_path)), swaps)[0].work.note == "the agent deleted its folder"
+    def swaps(at: Path) -> None:
+        place = at.parent if above else at
+        seen.append(at.parent)
+        shutil.rmtree(place)
+        place.symlink_to(precious)
+
+    done = worked(site(folder(tmp_path)), swaps)[0]
+    assert (done.work.note, done.work.files) == (
+        "the agent deleted its folder",
+        ("README", "calc.py"),
+    )
+    assert not os.path.lexists(seen[0])
+    left = [each.relative_to(precious).as_posix() for each in precious.rglob("*")]
+    assert sorted(left) == ["below", "below/file", "file", "repo", "repo/calc.py"]
+    assert {stat.S_IMODE(each.stat().st_mode) for each in (precious, precious / "repo")} == {0o755}
 
 
 def test_what_a_patch_cannot_hold_is_noted(tmp_path: Path):
@@ -409,8 +428,33 @@ def test_copies_never_lie_inside_rootdir(tmp_path: Path, monkeypatch: pytest.Mon
         new_folder(Path("/"))
 
 
-def test_what_is_read_only_is_removed_too(tmp_path: Path):
-    lay(tmp_path, {"a/b/c": "x"})
-    (tmp_path / "a" / "b").chmod(0o500)
+@pytest.mark.parametrize("mode", [0o500, 0])
+def test_what_is_read_only_is_removed_too(tmp_path: Path, mode: int):
+    lay(tmp_path, {"a/b/c": "x", "a/b/d/e": "x"})
+    for each in ("a/b/d", "a/b", "a"):
+        (tmp_path / each).chmod(mode)
+    remove(tmp_path / "a")
+    assert not (tmp_path / "a").exists()
+
+
+def test_what_is_removed_ends_at_links(tmp_path: Path):
+    lay(tmp_path, {"kept/file": "x", "a/b/c": "x"})
+    (tmp_path / "a" / "b" / "out").symlink_to(tmp_path / "kept")
+    (tmp_path / "link").symlink_to(tmp_path / "kept")
+    for each in ("a", "link", "nothing"):
+        remove(tmp_path / each)
+    assert [each.name for each in tmp_path.iterdir()] == ["kept"]
+    assert (tmp_path / "kept" / "file").read_text() == "x"
+
+
+def test_a_path_that_is_too_long_is_removed_too(tmp_path: Path):
+    (tmp_path / "a").mkdir()
+    above = os.open(tmp_path / "a", os.O_RDONLY)
+    for _ in range(2_500):
+        os.mkdir("d", dir_fd=above)
+        below = os.open("d", os.O_RDONLY, dir_fd=above)
+        os.close(above)
+        above = below
+    os.close(above)
     remove(tmp_path / "a")
     assert not (tmp_path / "a").exists()

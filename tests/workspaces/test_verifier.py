@@ -203,6 +203,78 @@ def test_files_that_steer_tests_are_those_of_the_start(tmp_path: Path):
     )
 
 
+FORGES = """
+import os
+with open(os.environ["DIALEVAL_RESULT"], "w") as file:
+    file.write('<testsuite><testcase name="test_add"/></testsuite>')
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        ("json.py",),
+        ("unittest/__init__.py",),
+        ("pytest.py",),
+        ("_pytest/__init__.py",),
+        ("pytest_dialeval/__init__.py", "pytest_dialeval/plugin.py"),
+        ("tests/difflib.py",),
+        ("Evil-1.Dist-Info/entry_points.txt", "Evil-1.Dist-Info/METADATA", "evil.py"),
+        ("evil.egg-info/entry_points.txt", "evil.py"),
+    ],
+)
+def test_modules_in_the_place_of_pythons_own_change_no_verdict(
+    tmp_path: Path, files: tuple[str, ...]
+):
+    def work(at: Path) -> None:
+        for each in files:
+            lay(at, {each: FORGES if each.endswith(".py") else "[pytest11]\nevil = evil\n"})
+
+    lay(tmp_path / "hidden", {"tests/test_calc.py": PASSES})
+    command = "python -m pytest -q tests --junitxml=out.xml"
+    keys = {"command": command, "hidden": str(tmp_path / "hidden"), "result": "out.xml"}
+    check = one(tmp_path, work, **keys)
+    assert check.checks == {"tests.test_calc.test_add": False}
+    assert files[0] in " ".join(check.left_out)
+
+
+def test_modules_that_replace_nothing_are_the_agents_work(tmp_path: Path):
+    folder(tmp_path, {"queue.py": "start\n"})
+    places = ("queue.py", "app/json.py", "html/index.html", "json.txt", "email/text.py")
+    fine = dict.fromkeys((*places, "src/app/types.py"), "mine\n")
+    text = f"print([each for each in {sorted(fine)} if open(each).read() != 'mine\\n'])"
+    check = one(tmp_path, lambda at: lay(at, fine), text=text)
+    assert (check.output.strip(), check.left_out) == ("[]", ())
+
+
+def test_a_link_to_a_module_in_the_place_of_pythons_own(tmp_path: Path):
+    def work(at: Path) -> None:
+        lay(at, {"evil/__init__.py": FORGES})
+        (at / "json").symlink_to("evil")
+
+    check = one(tmp_path, work, text="import json; sys.exit(not hasattr(json, 'loads'))")
+    assert check.passed and check.left_out[0].endswith(": json")
+
+
+def test_a_command_that_puts_a_link_in_its_folders_place_reaches_nothing(tmp_path: Path):
+    precious = tmp_path / "precious"
+    lay(precious, {"out.txt": "x", "below/file": "x"})
+    text = f"""
+    import os, pathlib
+    here = pathlib.Path.cwd()
+    pathlib.Path("out.txt").write_text('{{"passed": true}}')
+    here.rename(here.with_name("moved"))
+    here.symlink_to({str(precious)!r})
+    """
+    both = {2: script(tmp_path, "", "second.py")}
+    verifier = Verifier(script(tmp_path, text), when="each", result="out.txt", rounds=both)
+    done = worked(site(folder(tmp_path), verifier), nothing, nothing)[1]
+    assert done.check is not None and done.check.passed is None
+    left = sorted(each.relative_to(precious).as_posix() for each in precious.rglob("*"))
+    assert left == ["below", "below/file", "out.txt"]
+
+
 def test_links_out_are_cut_and_nothing_is_laid_through_them(tmp_path: Path):
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -280,6 +352,9 @@ def test_json(
         ('{"reward": 1.5}', 0, "the reward 1.5 is not from 0 to 1"),
         ('{"reward": true}', 0, "the reward True is no number from 0 to 1"),
         ('{"correct": null}', 0, "a reward is null"),
+        ('{"reward": 1%s}' % ("0" * 400), 0, "0000 is not from 0 to 1"),
+        ('{"passed": false, "passed": true}', 0, "the key 'passed' stands twice"),
+        ('{"checks": {"a": false, "a": true}}', 0, "the key 'a' stands twice"),
         ('{"passed": "yes"}', 0, "passed must be true or false"),
         ('{"passed": true, "note": ""}', 0, "the key 'note' is not known"),
         ('{"passed": false, "reward": 1}', 0, "its reward is 1, though not all passed"),
@@ -289,6 +364,14 @@ def test_json(
         ("<html/>", 0, "it has no <testsuite>"),
         ("<testsuite>", 0, "it is no XML"),
         ('<!DOCTYPE x [<!ENTITY a "aa">]><testsuite name="&a;"/>', 0, "declares a document type"),
+        ('<?xml version="1.0" encoding="hex"?><testsuite/>', 0, "it is no XML"),
+        ('<?xml version="1.0" encoding="big5"?><testsuite/>', 0, "it is no XML"),
+        ('<testsuite failures="1"><testcase name="a"/></testsuite>', 0, "it counts failures"),
+        ('<testsuite><error/><testcase name="a"/></testsuite>', 0, "it counts failures"),
+        (
+            '<testsuite><testcase name="a"><failure/><testcase name="b"/></testcase></testsuite>',
+            *(0, "it has a test inside a test"),
+        ),
         ('<testsuite><testcase name="a"><skipped/></testcase></testsuite>', 0, "no test ran"),
     ],
 )
@@ -299,6 +382,11 @@ def test_a_result_that_cannot_be_believed(
     assert (check.passed, check.reward, check.checks) == (None, None, {})
     assert check.why.startswith("the verifier can't tell: ") and why in check.why
     assert len(check.why) < 300
+
+
+def test_names_that_look_the_same_hide_no_failure(tmp_path: Path):
+    check = told(tmp_path, r'{"checks": {"a\u0000": false, "a\u0001": true}}')
+    assert (check.passed, check.checks) == (False, {"a": False})
 
 
 def test_junit_as_pytest_writes_it(tmp_path: Path):
