@@ -33,6 +33,11 @@ class CompiledRubric:
     check: Check | None  # None: the judge decides
     when: Check | None  # of the trigger
 
+    @property
+    def slow(self) -> bool:
+        """Whether even a short text may take a rule of it more than a moment."""
+        return any(each is not None and each.slow for each in (self.check, self.when))
+
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:

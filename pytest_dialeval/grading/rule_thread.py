@@ -69,7 +69,7 @@ class RuleThread:
             await asyncio.wait([call.answer], timeout=left)
             if call.answer.done():
                 return
-            spent = 0.0 if call.began is None else self._clock.now - call.began
+            spent = 0.0 if call.began is None else self._clock.unpaused - call.began
             left = patient(seconds - spent)
         if call.thread is self._thread:
             self._begin()
@@ -92,5 +92,6 @@ class RuleThread:
         while self._thread is own and (call := self._calls.get()) is not None:
             if call.answer.cancelled():
                 continue
-            call.thread, call.began = own, self._clock.now
+            # Not the clock that stands while the loop does: a pattern at work holds that up too.
+            call.thread, call.began = own, self._clock.unpaused
             call.run()

@@ -33,17 +33,17 @@ class NotParams(Children):
 
 def all_of() -> Matcher:
     """Every one holds; those whose question did not arise are left out."""
-    return Matcher("all", AllParams, _match_all, always, _any_first, shorthand="of")
+    return Matcher("all", AllParams, _match_all, always, _any_first, "of", _any_slow)
 
 
 def any_of() -> Matcher:
     """At least one holds; those whose question did not arise are left out."""
-    return Matcher("any", AnyParams, _match_any, always, _all_first, shorthand="of")
+    return Matcher("any", AnyParams, _match_any, always, _all_first, "of", _any_slow)
 
 
 def not_of() -> Matcher:
     """The one does not hold; where its question did not arise, neither does this one."""
-    return Matcher("not", NotParams, _match_not, always, _all_first, shorthand="of")
+    return Matcher("not", NotParams, _match_not, always, _all_first, "of", _any_slow)
 
 
 def _match_all(view: View, children: Sequence[Child]) -> MatcherResult:
@@ -100,3 +100,7 @@ def _any_first(children: Sequence[Any]) -> str:
 
 def _all_first(children: Sequence[Any]) -> str:
     return "first" if all(child.scope == "first" for child in children) else "all"
+
+
+def _any_slow(children: Sequence[Any]) -> bool:
+    return any(child.slow for child in children)

@@ -35,6 +35,7 @@ class Check:
     boolean: bool
     scope: str
     run: Callable[[View], MatcherResult]
+    slow: bool = False  # even on a short text
 
     def __call__(self, view: View) -> MatcherResult:
         """What it finds in the view."""
@@ -91,7 +92,9 @@ def _check(matcher: Matcher, given: Any) -> Check:
     def run(view: View) -> MatcherResult:
         return matcher.match(view, given)
 
-    return Check(matcher.name, matcher.boolean(given), matcher.scope(given), run)
+    return Check(
+        matcher.name, matcher.boolean(given), matcher.scope(given), run, matcher.slow(given)
+    )
 
 
 def _compile_combinator(

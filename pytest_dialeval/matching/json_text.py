@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Self
 
 import pydantic
@@ -46,7 +47,11 @@ class JsonParams(Where):
 
 def json_text() -> Matcher:
     """1 where every searched turn is JSON, alone or in one fenced block, with what is asked."""
-    return Matcher("json", JsonParams, _match, always, scope, shorthand="keys")
+    return Matcher("json", JsonParams, _match, always, scope, "keys", _is_slow)
+
+
+def _is_slow(params: JsonParams) -> bool:
+    return any(pattern(each).slow for each in _patterns(params.schema_))
 
 
 def _match(view: View, params: JsonParams) -> MatcherResult:
@@ -80,6 +85,23 @@ def _fault(text: str, params: JsonParams) -> str:
     return _unfit(value, params.schema_)
 
 
+def _long_name(value: object, schema: Mapping[str, Any]) -> str:
+    """The name that is too long for the patterns of names, which are searched in one go."""
+    most = min((pattern(each).window for each in _name_patterns(schema)), default=math.inf)
+    longest = max(map(len, _names(value)), default=0)
+    if longest <= most:
+        return ""
+    return f"has a name of {longest} characters; a pattern of the schema searches at most {most}"
+
+
+def _names(value: object) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        yield from value
+    if isinstance(value, Mapping | list):
+        for each in value.values() if isinstance(value, Mapping) else value:
+            yield from _names(each)
+
+
 def _unfenced(text: str) -> str:
     """What stands in the fenced block, where the text is one."""
     stripped = text.strip()
@@ -106,6 +128,8 @@ def _unfit(value: object, schema: Mapping[str, Any]) -> str:
     from referencing.exceptions import Unresolvable
 
     try:
+        if too_long := _long_name(value, schema):
+            return too_long
         worst = best_match(_validator(schema).iter_errors(value))
     except (RecursionError, Unresolvable) as error:
         return f"cannot be held against the schema: {type(error).__name__}"
@@ -120,7 +144,19 @@ def _validator(schema: Mapping[str, Any]) -> Any:
 
     # An empty registry: a `$ref` to elsewhere must never fetch anything.
     kind = jsonschema.validators.validator_for(schema, jsonschema.Draft202012Validator)
-    return kind(schema, registry=referencing.Registry())
+    extend: Any = jsonschema.validators.extend  # which is not typed
+    ours = extend(kind, {"pattern": _match_pattern})
+    # Without its `$schema`, by which a `$ref` to the root would find the other kind again.
+    own = {key: each for key, each in schema.items() if key != "$schema"}
+    return ours(own, registry=referencing.Registry())
+
+
+def _match_pattern(validator: Any, written: str, text: object, _: object) -> Iterator[Exception]:
+    """The keyword `pattern`, for which jsonschema would search a long text in one go."""
+    from jsonschema import ValidationError
+
+    if isinstance(text, str) and pattern(written).first(text) is None:
+        yield ValidationError(f"{text!r} does not match {written!r}")
 
 
 def _schema_problem(schema: dict[str, Any]) -> str:
@@ -146,9 +182,21 @@ def _patterns(schema: object) -> list[str]:
         own = [
             value for key, value in schema.items() if key == "pattern" and isinstance(value, str)
         ]
-        named = schema.get("patternProperties")
-        own += [str(key) for key in named] if isinstance(named, Mapping) else []
-        return own + [each for value in schema.values() for each in _patterns(value)]
-    if isinstance(schema, list):
-        return [each for value in schema for each in _patterns(value)]
-    return []
+        return own + _own_name_patterns(schema) + _below(schema.values(), _patterns)
+    return _below(schema, _patterns) if isinstance(schema, list) else []
+
+
+def _name_patterns(schema: object) -> list[str]:
+    """Those of them that are about names."""
+    if isinstance(schema, Mapping):
+        return _own_name_patterns(schema) + _below(schema.values(), _name_patterns)
+    return _below(schema, _name_patterns) if isinstance(schema, list) else []
+
+
+def _own_name_patterns(schema: Mapping[str, object]) -> list[str]:
+    named = schema.get("patternProperties")
+    return [str(key) for key in named] if isinstance(named, Mapping) else []
+
+
+def _below(schemas: Iterable[object], find: Callable[[object], list[str]]) -> list[str]:
+    return [each for schema in schemas for each in find(schema)]

@@ -20,7 +20,7 @@ class Matcher:
 
     `boolean` says for given parameters whether the score is only ever 0, 1 or None; `scope` which
     of the agent's turns are searched (`first`, else anything); `shorthand` which parameter a bare
-    value fills.
+    value fills; `slow` whether even a short text may take it more than a moment.
     """
 
     name: str
@@ -29,6 +29,7 @@ class Matcher:
     boolean: Callable[[Any], bool]
     scope: Callable[[Any], str]
     shorthand: str | None = None
+    slow: Callable[[Any], bool] = lambda _: False
 
 
 def matcher_from_function(name: str, function: Callable[..., object]) -> Matcher:

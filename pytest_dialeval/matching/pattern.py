@@ -26,6 +26,11 @@ class Pattern:
     regex: re.Pattern[str]
     window: int
 
+    @property
+    def slow(self) -> bool:
+        """Whether a text of a few thousand characters may take it seconds."""
+        return self.window == _WINDOWS[-1]
+
     def first(self, text: str) -> tuple[int, int] | None:
         """Where it matches first within the first SEARCHED_AT_MOST characters."""
         return next(self.matches(text), None)

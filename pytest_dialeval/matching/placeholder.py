@@ -87,7 +87,11 @@ class PlaceholderParams(Where):
 
 def placeholder() -> Matcher:
     """0 where a template is left unfilled even once; fenced code does not count."""
-    return Matcher("placeholder", PlaceholderParams, _match, always, scope, shorthand="patterns")
+    return Matcher("placeholder", PlaceholderParams, _match, always, scope, "patterns", _is_slow)
+
+
+def _is_slow(params: PlaceholderParams) -> bool:
+    return any(pattern(each).slow for each in params.patterns)
 
 
 def _match(view: View, params: PlaceholderParams) -> MatcherResult:

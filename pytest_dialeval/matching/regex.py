@@ -47,7 +47,11 @@ class RegexParams(Where):
 
 def regex() -> Matcher:
     """1 where the pattern (Python's `re`) matches somewhere in a turn."""
-    return Matcher("regex", RegexParams, _match, always, scope, shorthand="pattern")
+    return Matcher("regex", RegexParams, _match, always, scope, "pattern", _is_slow)
+
+
+def _is_slow(params: RegexParams) -> bool:
+    return pattern(params.pattern).slow
 
 
 def _match(view: View, params: RegexParams) -> MatcherResult:

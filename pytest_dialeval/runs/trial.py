@@ -97,7 +97,7 @@ class Grader:
     async def _in_time(self, rubric: str, held: Held) -> Verdict:
         """A judge or a matcher that never answers gives no verdict, and keeps nobody waiting."""
         compiled = self.rubrics[rubric]
-        slow = self.users_matchers or _is_long(held.dialogue.transcript)
+        slow = self.users_matchers or compiled.slow or _is_long(held.dialogue.transcript)
         if compiled.check is not None and self.rules is not None and slow:
             return await self._by_rule(self.rules, compiled, held.dialogue)
         if compiled.check is not None:

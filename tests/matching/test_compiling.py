@@ -18,6 +18,29 @@ def test_every_named_matcher_is_there() -> None:
     assert all(name == each.name for name, each in builtin_matchers().items())
 
 
+@pytest.mark.parametrize(
+    ("method", "value", "slow"),
+    [
+        ("regex", "a+b", False),
+        ("regex", "a+a+b", True),
+        ("placeholder", [r"<\w+>"], False),
+        ("placeholder", [r"<\w+>", "a+a+b"], True),
+        ("json", ["id"], False),
+        ("json", {"schema": {"properties": {"id": {"pattern": "^[a-z]+$"}}}}, False),
+        ("json", {"schema": {"anyOf": [{"pattern": "a+a+b"}]}}, True),
+        ("json", {"schema": {"patternProperties": {"a+a+b": {}}}}, True),
+        ("not", {"regex": "a+a+b"}, True),
+        ("any", [{"keyword": ["x"]}, {"not": {"regex": "a+a+b"}}], True),
+        ("all", [{"keyword": ["x"]}], False),
+    ],
+)
+def test_rules_that_may_take_long_on_a_short_text_are_known(
+    method: str, value: object, slow: bool
+) -> None:
+    matchers = builtin_matchers()
+    assert compile_spec(spec_of(method, value, matchers), matchers).slow == slow
+
+
 def test_the_mapping_is_fresh() -> None:
     assert builtin_matchers() is not builtin_matchers()
 

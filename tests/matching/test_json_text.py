@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import json
+import re
+
 import pytest
 
 from tests.matching.asking import ask, score, view
@@ -43,6 +46,37 @@ def test_a_schema_is_held() -> None:
     assert result.score == 0
     assert "at $.id: 'one' is not of type 'integer'" in result.reason
     assert score("json", {"schema": SCHEMA}, 'a: {"id": 1, "tag": "A"}') == 0
+
+
+CUBIC = r"\w+\s*\w+\s*:"  # the time it takes grows with the third power of the text
+
+
+@pytest.mark.parametrize("schema", ["http://json-schema.org/draft-07/schema#", None])
+def test_a_pattern_of_a_schema_searches_no_text_in_one_go(
+    monkeypatch: pytest.MonkeyPatch, schema: str | None
+) -> None:
+    wanted = {"properties": {"x": {"pattern": CUBIC}, "y": {"$ref": "#"}}}
+    wanted |= {"$schema": schema} if schema else {}
+    for value, fits in (
+        ({"x": "a" * 300 + " b:"}, 1),
+        ({"x": "-" * 20_000 + "a b:"}, 1),
+        ({"x": 1}, 1),
+        ({"y": {"x": "-" * 40_000}}, 0),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(re, "search", None)  # by which jsonschema would
+            assert score("json", {"schema": wanted}, f"a: {json.dumps(value)}") == fits
+
+
+def test_a_name_that_no_pattern_of_names_can_search_does_not_fit() -> None:
+    wanted = {"schema": {"patternProperties": {CUBIC: {"type": "integer"}}}}
+    assert score("json", wanted, f"a: {json.dumps({'a b:': 1})}") == 1
+    assert score("json", wanted, f"a: {json.dumps({'a b:': '1'})}") == 0
+    found = ask("json", wanted, view(f"a: {json.dumps([{'a' * 1001: 1}])}"))
+    assert found.reason == (
+        "turn 1 has a name of 1001 characters; a pattern of the schema searches at most 1000"
+    )
+    assert score("json", wanted, f"a: {json.dumps(['a' * 1001])}") == 1
 
 
 def test_a_reference_to_elsewhere_fetches_nothing() -> None:

@@ -24,7 +24,7 @@ from pytest_dialeval.grading.judge import Judge, JudgeQuestion, JudgeReply
 from pytest_dialeval.grading.rule_thread import RuleThread
 from pytest_dialeval.matching.catalogue import builtin_matchers
 from pytest_dialeval.records.plan import PlannedTrial
-from pytest_dialeval.records.rubric import Rubric
+from pytest_dialeval.records.rubric import Rubric, Trigger
 from pytest_dialeval.records.suite import Limits, Scoring
 from pytest_dialeval.records.task import MatcherSpec, Persona, Script, State, Task, Transition
 from pytest_dialeval.records.transcript import OUTCOMES, Outcome, Recording, Transcript, Turn
@@ -47,6 +47,7 @@ PERSONA = Persona(
     ),
 )
 FREE = Rubric("free", "completion", MatcherSpec("keyword", {"any": ["free"]}))
+CUBIC = MatcherSpec("regex", {"pattern": r"\w+\s*\w+\s*:"})  # the time it may take grows so
 JUDGED = Rubric("polite", "completion", MatcherSpec("judge", {"criterion": "it is polite"}))
 RECORDED = Transcript(
     (Turn(1, "user", "How much?", 1), Turn(2, "agent", "It is free.", 1)), recorded={"reward": 1}
@@ -494,13 +495,21 @@ def test_a_trial_that_is_lost_before_its_first_word(
 
 
 @pytest.mark.parametrize(
-    ("users_matchers", "said", "beside"),
-    [(False, "It is free.", False), (True, "It is free.", True), (False, "free " * 5_000, True)],
+    ("rubric", "users_matchers", "said", "beside"),
+    [
+        (FREE, False, "It is free.", False),
+        (FREE, True, "It is free.", True),
+        (FREE, False, "free " * 5_000, True),
+        (replace(FREE, spec=MatcherSpec("regex", {"pattern": "fre+"})), False, "free", False),
+        (replace(FREE, spec=CUBIC), False, "It is free:", True),
+        (replace(FREE, trigger=Trigger(when=CUBIC, then="all")), False, "It is free:", True),
+    ],
 )
 def test_rules_that_may_take_long_decide_beside_the_loop(
     directory: RunDirectory,
     ledger: LedgerWriter,
     monkeypatch: pytest.MonkeyPatch,
+    rubric: Rubric,
     users_matchers: bool,
     said: str,
     beside: bool,
@@ -514,7 +523,7 @@ def test_rules_that_may_take_long_decide_beside_the_loop(
     monkeypatch.setattr("pytest_dialeval.runs.trial.grade_by_rule", noting)
     monkeypatch.setattr("pytest_dialeval.grading.grade.grade_by_rule", noting)
     rules = RuleThread(LoopClock())
-    grader = grader_of(directory, ledger, rules=rules, users_matchers=users_matchers)
+    grader = grader_of(directory, ledger, (rubric,), rules=rules, users_matchers=users_matchers)
     held = recorded(ledger, Transcript((Turn(1, "agent", said, 1),)))
     assert asyncio.run(grader.grade(held, "free")).verdict.status == "passed"
     assert (threads == ["dialeval-rules"]) == beside
