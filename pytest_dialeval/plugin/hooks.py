@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -95,6 +96,8 @@ def _items_at_rest(session: pytest.Session) -> Iterator[None]:
     finally:
         if alone:
             gc.unfreeze()
+            atexit.unregister(gc.freeze)  # so that it is there once
+            atexit.register(gc.freeze)  # nor at the exit, which gives all of it back in one go
 
 
 class ClosingHooks:
