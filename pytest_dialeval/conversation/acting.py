@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_dialeval.errors import HarnessFault
+from pytest_dialeval.programs import environ
 from pytest_dialeval.programs.off_loop import off_loop
 from pytest_dialeval.programs.run_to_end import Ended, run_to_end
 from pytest_dialeval.records.transcript import ToolCall
@@ -59,7 +59,7 @@ class Acting:
         return place
 
     async def _run(self, words: tuple[str, ...]) -> ToolCall:
-        environment = plain_environment(os.environ, self.folder.parent)
+        environment = plain_environment(environ.environment(), self.folder.parent)
         ended = await off_loop(
             lambda stop: run_to_end(
                 words, self.folder, environment, seconds=self.seconds, stop=stop

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -14,6 +13,7 @@ from pytest_dialeval.conversation.answer import reply_from
 from pytest_dialeval.conversation.fault import shortened
 from pytest_dialeval.conversation.program import Program
 from pytest_dialeval.errors import AgentFault, HarnessFault
+from pytest_dialeval.programs import environ
 from pytest_dialeval.records.text import clean
 from pytest_dialeval.records.transcript import Turn
 from pytest_dialeval.workspaces.environment import agents_environment
@@ -36,7 +36,9 @@ class CommandAgent:
     async def start(self, brief: Brief) -> None:
         """Start the program and tell it what it is for; it does not answer that."""
         # Python keeps back what it prints to a pipe, and would seem to be late.
-        environment = agents_environment({"PYTHONUNBUFFERED": "1", **os.environ}, brief.workspace)
+        environment = agents_environment(
+            {"PYTHONUNBUFFERED": "1", **environ.environment()}, brief.workspace
+        )
         command, folder, told = self._command, self._folder, asdict(brief)
         if brief.workspace is None:
             del told["workspace"]

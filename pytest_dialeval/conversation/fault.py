@@ -20,6 +20,7 @@ from pytest_dialeval.errors import (
     ProviderFault,
     RunError,
 )
+from pytest_dialeval.programs.environ import RUNNING, changed_meanwhile
 from pytest_dialeval.records.text import clean
 
 logger = logging.getLogger(__name__)
@@ -37,6 +38,10 @@ _OTHER_LOOP = (
     " (it was made in another event loop: make it in `start`, or give a function that makes"
     " the agent)"
 )
+_ENVIRONMENT = (
+    f"pytest took {RUNNING} away while the agent copied os.environ: copy it where the agent's file"
+    " is imported, or ask by os.environ.get"
+)
 
 
 def fault_of(error: BaseException) -> DialevalError:
@@ -45,6 +50,8 @@ def fault_of(error: BaseException) -> DialevalError:
         return error
     if isinstance(error, _OURS):
         return HarnessFault(str(error))
+    if changed_meanwhile(error):
+        return HarnessFault(f"{_ENVIRONMENT}{place_of(error)}")
     # Filed with the conversation, and shown once with what fails because of it.
     logger.error("the agent raised", exc_info=users_frames(error))
     kind, message = type(error).__name__, message_of(error)

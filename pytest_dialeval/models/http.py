@@ -18,6 +18,7 @@ from pytest_dialeval.models.endpoints import Address, Features
 from pytest_dialeval.models.event_stream import EventStream, looks_like_events
 from pytest_dialeval.models.retry import may_pass, retry_after_of
 from pytest_dialeval.models.transport import Failed
+from pytest_dialeval.programs.environ import undisturbed
 from pytest_dialeval.records.model import ChatAnswer, ChatCall
 
 MOST = 16 << 20  # bytes of one answer
@@ -189,9 +190,9 @@ def proxy_of(url: str) -> str | None:
     """The environment's proxy, to be looked up once an address; never for this machine itself."""
     parts = urlsplit(url)
     host = parts.hostname or ""
-    proxies = getproxies()
-    proxy = proxies.get(parts.scheme) or proxies.get("all")
-    local = host == "localhost" or host.startswith("127.") or host == "::1"
-    if proxy is None or local or not proxy.startswith("http") or proxy_bypass(host):
+    if host == "localhost" or host.startswith("127.") or host == "::1":
         return None
-    return proxy
+    proxies = undisturbed(getproxies)
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    usable = proxy is not None and proxy.startswith("http")
+    return proxy if usable and not undisturbed(lambda: proxy_bypass(host)) else None

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pytest_dialeval.errors import HarnessFault
+from pytest_dialeval.programs import environ
 from pytest_dialeval.programs.run_to_end import Ended, run_to_end
 from pytest_dialeval.records.work import Check, Verifier
 from pytest_dialeval.workspaces.copying import take_away
@@ -87,7 +88,7 @@ class Commands:
             raise HarnessFault(f"the verifier {command!r} can't be run: {error}") from None
 
     def _environment(self) -> Mapping[str, str]:
-        environment = plain_environment(os.environ, self.home, self.clear)
+        environment = plain_environment(environ.environment(), self.home, self.clear)
         environment["DIALEVAL_ROUND"] = str(self.round)
         if self.verifier.result:
             environment["DIALEVAL_RESULT"] = str(self.tree / self.verifier.result)

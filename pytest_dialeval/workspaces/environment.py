@@ -7,11 +7,11 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from pytest_dialeval.programs.environ import RUNNING
 from pytest_dialeval.traces.redaction import names_a_secret
 
 # They steer git, a pytest within this one, or what measures this run; none is meant for a command.
 _OURS = ("GIT_", "PYTEST_", "DIALEVAL_", "COV_", "COVERAGE_")
-_RUNNING = "PYTEST_CURRENT_TEST"
 _ALSO = frozenset({"PWD", "OLDPWD", "SSH_AUTH_SOCK", "PYTHONBREAKPOINT"})
 
 
@@ -22,7 +22,7 @@ def agents_environment(environment: Mapping[str, str], workspace: str | None) ->
     an agent's git and its own pytest must not meet what is meant for those of this run.
     """
     if workspace is None:
-        return {name: each for name, each in environment.items() if name != _RUNNING}
+        return {name: each for name, each in environment.items() if name != RUNNING}
     kept = {
         name: value
         for name, value in environment.items()

@@ -39,6 +39,13 @@ def test_the_line_is_the_users_even_where_a_library_raised():
     assert "test_fault.py" in str(inside)
 
 
+def test_an_environment_that_pytest_changed_is_not_the_agents():
+    """Its name is there when keys are listed, and gone when its value is asked for."""
+    fault = fault_of(raised(KeyError("PYTEST_CURRENT_TEST")))
+    assert isinstance(fault, HarnessFault) and "copied os.environ" in str(fault)
+    assert isinstance(fault_of(raised(KeyError("ORDER"))), AgentFault)
+
+
 @pytest.mark.parametrize(
     "error",
     [

@@ -280,7 +280,7 @@ def test_a_vote_that_supersedes_takes_the_place_of_the_first(voted_on: Shop) -> 
         ({"round": 0}, "round must be a whole number of at least 1, not 0"),
         ({"trial": None}, "trial must be a whole number of at least 1, not None"),
         ({"id": ""}, "id must be text, not ''"),
-        ({"supersedes": "gone"}, "it supersedes 'gone', which is no earlier vote of 'ann' that counts"),
+        ({"supersedes": "gone"}, "it supersedes 'gone', which is no earlier vote of 'ann'"),
         ({"chioce": "A"}, "'chioce' is no key of a vote; did you mean 'choice'?"),
         ({"evaluation": "ffff"}, "1 vote of evaluation 'ffff' left out: this run is"),
     ],
