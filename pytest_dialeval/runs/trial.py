@@ -49,7 +49,7 @@ from pytest_dialeval.suites.work_lint import asks_verifier
 from pytest_dialeval.traces.clearing import cleared
 from pytest_dialeval.traces.reader import read_trace
 from pytest_dialeval.traces.redaction import Redaction
-from pytest_dialeval.traces.writer import PART, TraceWriter
+from pytest_dialeval.traces.writer import TraceTaken, TraceWriter
 
 RESULT_SCHEMA = "dialeval.result/1"
 SHORT = 20_000  # characters
@@ -232,41 +232,40 @@ class LiveTrial:
     async def hold(self) -> Held:
         """Converse; a disk that fails voids this trial alone."""
         began = time.monotonic()
-        path = self._free_path()
         try:
-            transcript = await self._converse(path)
+            transcript = await self._converse(self._begun())
         except RunError as error:
             transcript = _void(str(error))
         except asyncio.CancelledError:
             stopped = Transcript(outcome="cancelled", reason="it was stopped before its end")
-            self._file(stopped, path, time.monotonic() - began)
+            self._file(stopped, time.monotonic() - began)
             raise
-        return self._file(transcript, path, time.monotonic() - began)
+        return self._file(transcript, time.monotonic() - began)
 
     def lost(self, rubrics: Sequence[str], outcome: Outcome, reason: str) -> list[Graded]:
         """End it on another thread, as the loop stands still, and file what can be said of it."""
         transcript = Transcript(outcome=outcome, reason=reason)
-        path = self.grader.directory.traces / f"{self.planned.id}.jsonl"
         if self.writing:
-            path = self.writing[-1].path
             transcript = _broken_off(self.writing[-1], transcript)
-        held = self._file(transcript, path, None)
+        held = self._file(transcript, None)
         graded = [self.grader.grade_lost(held, each) for each in rubrics]
         self.grader.finish(held, graded)
         return graded
 
-    def _free_path(self) -> Path:
+    def _begun(self) -> TraceWriter:
         """Each attempt has a trace of its own; so has a trial that a lost worker had begun."""
         attempt = f".{self.planned.attempt}" if self.planned.attempt > 1 else ""
         stem = self.grader.directory.traces / f"{self.planned.id}{attempt}"
         names = chain([""], (f".again{number}" for number in count(2)))
-        paths = (Path(f"{stem}{each}.jsonl") for each in names)
-        return next(each for each in paths if _written(each) is None)
+        for each in names:
+            with suppress(TraceTaken):
+                trace = TraceWriter(Path(f"{stem}{each}.jsonl"), redaction=self.redaction)
+                self.writing.append(trace)
+                break
+        return self.writing[-1]
 
-    async def _converse(self, path: Path) -> Transcript:
+    async def _converse(self, trace: TraceWriter) -> Transcript:
         draw = Draw(self.seed, self.planned.task, self.planned.persona, self.planned.number)
-        trace = TraceWriter(path, redaction=self.redaction)
-        self.writing.append(trace)
         try:
             return await converse(
                 self.grader.task,
@@ -281,16 +280,16 @@ class LiveTrial:
                 clock=self.clock,
                 case=self.planned.case,
                 trial=self.planned.number,
-                site=self.site(path.name.removesuffix(".jsonl")) if self.site else None,
+                site=self.site(trace.path.stem) if self.site else None,
             )
         finally:  # fsync takes milliseconds: not on the loop
             await self.off_loop(lambda: trace.close(sync=True))
 
-    def _file(self, transcript: Transcript, path: Path, seconds: float | None) -> Held:
+    def _file(self, transcript: Transcript, seconds: float | None) -> Held:
         conversation = replace(
             _told(self.planned, transcript),
             seconds=None if seconds is None else round(seconds, 4),
-            trace=_written(path),
+            trace=self.writing[-1].named if self.writing else None,
             isolated=self.isolated,
         )
         return _filed(self.planned, transcript, conversation, self.grader)
@@ -344,12 +343,6 @@ def _filed(
         transcript = _void(str(error))
         conversation = replace(conversation, outcome=transcript.outcome, reason=transcript.reason)
     return Held(grader.dialogue(planned, transcript), conversation)
-
-
-def _written(trace: Path) -> str | None:
-    """The name that a trace has on disk; one without an end keeps that of its parts."""
-    names = (trace.name, trace.name + PART)
-    return next((each for each in names if trace.with_name(each).exists()), None)
 
 
 def _is_long(transcript: Transcript) -> bool:

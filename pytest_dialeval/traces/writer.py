@@ -19,6 +19,11 @@ from pytest_dialeval.traces.redaction import Redaction
 from pytest_dialeval.traces.work_codec import encode_record
 
 PART = ".part"  # behind the name of a trace that is still being written
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
+
+
+class TraceTaken(RunError):
+    """There is a trace of that name, whole or not."""
 
 
 class TraceWriter:
@@ -35,6 +40,7 @@ class TraceWriter:
         self.path = path
         self._redaction = redaction or Redaction.from_environment(os.environ)
         self.part = path.with_name(path.name + PART)
+        self.named = self.part.name  # what it is called on disk
         self._timed = timed
         self._began = time.monotonic()
         self._events = 0
@@ -104,6 +110,7 @@ class TraceWriter:
                 os.close(file)
             if self._ended:
                 self.part.rename(self.path)
+                self.named = self.path.name
         except OSError as exc:
             raise disk_fault(exc, self.part, kept=self._kept()) from None
 
@@ -120,16 +127,15 @@ class TraceWriter:
 
     def _create(self) -> int:
         try:
-            for path in (self.path, self.part):
-                if path.exists():
-                    raise RunError(_taken(path))
-            self.part.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as exc:
-            raise disk_fault(exc, self.part) from None
-        try:
-            return os.open(self.part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
+            if self.path.exists():
+                raise TraceTaken(_taken(self.path))
+            try:
+                return os.open(self.part, _NEW, 0o666)
+            except FileNotFoundError:
+                self.part.parent.mkdir(parents=True, exist_ok=True)
+                return os.open(self.part, _NEW, 0o666)
         except FileExistsError:
-            raise RunError(_taken(self.part)) from None
+            raise TraceTaken(_taken(self.part)) from None
         except OSError as exc:
             raise disk_fault(exc, self.part) from None
 
