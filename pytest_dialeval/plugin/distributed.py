@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -56,7 +57,8 @@ class ControllerHooks:
 
         with self.closing.watching():
             try:
-                ended = yield
+                with self._heard():
+                    ended = yield
                 if not (session.shouldstop or session.shouldfail):
                     self._match()
                 return ended
@@ -65,6 +67,11 @@ class ControllerHooks:
                 if reached and self.closing.reported.seen:
                     raise session.Failed(session.shouldfail) from None
                 raise
+
+    def _heard(self) -> AbstractContextManager[None]:
+        from pytest_dialeval.plugin.standings import heard
+
+        return heard(self.config, self.path)
 
     def _match(self) -> None:
         """What models have to compare, now that all workers are done."""

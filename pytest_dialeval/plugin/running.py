@@ -34,6 +34,7 @@ from pytest_dialeval.plugin.logs import ConversationLogs
 from pytest_dialeval.plugin.making import make_agent
 from pytest_dialeval.plugin.matching_up import match_by_judge
 from pytest_dialeval.plugin.progress import Progress, Standing, new_progress
+from pytest_dialeval.plugin.standings import Teller
 from pytest_dialeval.pool import MARGIN, Lost, Pool, Work
 from pytest_dialeval.records.plan import PlannedTrial
 from pytest_dialeval.records.run import Graded
@@ -128,10 +129,11 @@ class Running:
         match_by_judge(self.engine, session)
         self.pool.close()
 
-    def _new_progress(self) -> Progress | None:
-        """Where no controller owns the terminal."""
+    def _new_progress(self) -> Progress | Teller | None:
+        """A worker tells its controller, who owns the terminal."""
         if self.engine.worker != "main":
-            return None
+            path = self.directory.path / f"standing.{self.engine.worker}.json"
+            return Teller(path, self._standing)
         return new_progress(self.engine.config, self._standing)
 
     def _standing(self) -> Standing:
