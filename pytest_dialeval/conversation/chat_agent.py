@@ -97,6 +97,7 @@ class ChatAgent:
     async def start(self, brief: Brief) -> None:
         """Nothing is asked yet."""
         self._timeout = brief.turn_timeout
+        self._tools.brief = brief
         prompt = self._role.prompt if self._role.own_prompt else brief.prompt
         if prompt and prompt.strip():
             self._messages.append({"role": "system", "content": prompt})

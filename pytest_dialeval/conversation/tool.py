@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pytest_dialeval.conversation.agent import Brief
 from pytest_dialeval.conversation.answer import plain
 from pytest_dialeval.conversation.fault import shortened
 from pytest_dialeval.errors import HarnessFault
@@ -36,8 +37,9 @@ class Tool:
     function: Callable[..., object]
     params: type[pydantic.BaseModel]
     definition: Mapping[str, object]  # in OpenAI's form
+    briefed: tuple[str, ...] = ()  # parameters that get the conversation's brief, not the model's
 
-    def bound(self, arguments: Mapping[str, object]) -> Callable[[], object]:
+    def bound(self, arguments: Mapping[str, object], brief: Brief) -> Callable[[], object]:
         """The function with these arguments; Unfit where they don't fit."""
         import pydantic
 
@@ -48,6 +50,7 @@ class Tool:
         fields = self.params.model_fields
         # What was not given is left to the function's own defaults.
         values = {str(fields[each].alias): getattr(given, each) for each in given.model_fields_set}
+        values |= dict.fromkeys(self.briefed, brief)
         return lambda: self.function(**values)
 
 
@@ -63,7 +66,8 @@ def tool_of(function: object, reference: str) -> Tool:
         raise HarnessFault(f"tool {reference!r}: {name!r} is no name for a tool; {text}")
     summary, about = _documented(inspect.getdoc(function) or "")
     try:
-        params = _params(name, function, about)
+        hints = _hints(function)
+        params = _params(name, function, hints, about)
         schema = _schema(params)
     except (TypeError, NameError, ValueError, pydantic.errors.PydanticUserError) as error:
         first = shortened(str(error).splitlines()[0] if str(error) else type(error).__name__, 300)
@@ -71,7 +75,8 @@ def tool_of(function: object, reference: str) -> Tool:
     told: dict[str, object] = {"name": name, "description": summary, "parameters": schema}
     if not summary:
         del told["description"]
-    return Tool(name, function, params, {"type": "function", "function": told})
+    briefed = tuple(each for each, hint in hints.items() if hint is Brief and each != "return")
+    return Tool(name, function, params, {"type": "function", "function": told}, briefed)
 
 
 def result_text(value: object) -> str:
@@ -87,16 +92,19 @@ def result_text(value: object) -> str:
     return json.dumps(plain(value, "tool's result"), ensure_ascii=False)
 
 
-def _params(name: str, function: object, about: Mapping[str, str]) -> type[pydantic.BaseModel]:
+def _params(
+    name: str, function: object, hints: Mapping[str, object], about: Mapping[str, str]
+) -> type[pydantic.BaseModel]:
     import pydantic
 
     given: dict[str, Any] = {}
-    hints = _hints(function)
     for each in inspect.signature(typing.cast(Callable[..., object], function)).parameters.values():
         if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
             continue
         if each.kind is each.POSITIONAL_ONLY:
             raise TypeError(f"a model gives arguments by name, which {each.name!r} can't be")
+        if hints.get(each.name) is Brief:
+            continue
         default = ... if each.default is each.empty else each.default
         said: dict[str, Any] = {"description": about[each.name]} if each.name in about else {}
         field = pydantic.Field(default, alias=each.name, **said)

@@ -6,6 +6,7 @@ import inspect
 import logging
 from collections.abc import Callable, Mapping
 
+from pytest_dialeval.conversation.agent import Brief
 from pytest_dialeval.conversation.fault import message_of, shortened, users_frames
 from pytest_dialeval.conversation.python_agent import is_async
 from pytest_dialeval.conversation.threads import AgentThread, Crew
@@ -28,6 +29,7 @@ class Toolbox:
         self._tools = tools
         self._crew = crew
         self._thread: AgentThread | None = None
+        self.brief = Brief("")  # of the conversation, once it has begun
         self.running: str | None = None  # the tool whose result is waited for
 
     @property
@@ -58,7 +60,7 @@ class Toolbox:
         if not isinstance(arguments, Mapping):
             written = shortened(str(arguments), _SHOWN)
             raise Unfit(f"the arguments must be a JSON object, not {written!r}")
-        bound = tool.bound(arguments)
+        bound = tool.bound(arguments, self.brief)
         self.running = name
         try:
             return result_text(await self._called(tool, bound))

@@ -34,7 +34,7 @@ import asyncio
 import threading
 import time
 
-from pytest_dialeval import NotMeasured
+from pytest_dialeval import Brief, NotMeasured
 
 
 def price(item: str) -> dict:
@@ -58,6 +58,10 @@ def leave():
     raise SystemExit(3)
 
 
+def about(brief: Brief):
+    return {"task": brief.task, "folder": brief.workspace}
+
+
 def later():
     return open_at("later")
 
@@ -77,7 +81,7 @@ def stuck():
 @pytest.fixture
 def tools(tmp_path: Path) -> list[str]:
     (tmp_path / "shop.py").write_text(TOOLS)
-    names = ("price", "open_at", "leave", "later", "unknowable", "stuck", "blocks")
+    names = ("price", "open_at", "leave", "later", "unknowable", "stuck", "blocks", "about")
     return [f"python:shop.py:{each}" for each in names]
 
 
@@ -267,6 +271,13 @@ def test_a_function_that_returns_a_coroutine_is_awaited(tmp_path: Path, tools: l
     chat = ScriptedChat(calls(("later", "{}")), "x")
     [call] = held(chat, tmp_path, options={"tools": tools}).turns[1].tool_calls
     assert (call.result, call.error) == ("10 to 6 later", False)
+
+
+def test_a_tool_may_know_of_its_conversation(tmp_path: Path, tools: list[str]):
+    chat = ScriptedChat(calls(("about", "{}")), "There.")
+    [_, turn] = held(chat, tmp_path, options={"tools": tools}).turns
+    [call] = turn.tool_calls
+    assert call.result == '{"task": "task", "folder": null}'
 
 
 def test_a_tool_may_say_that_nothing_can_be_known(tmp_path: Path, tools: list[str]):

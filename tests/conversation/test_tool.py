@@ -11,8 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
 
+from pytest_dialeval.conversation.agent import Brief
 from pytest_dialeval.conversation.tool import Unfit, result_text, tool_of
 from pytest_dialeval.errors import HarnessFault
+
+BRIEF = Brief("shop", workspace="/work")
 
 
 def book(  # noqa: D417 (not all parameters are described)
@@ -93,12 +96,23 @@ def test_a_function_of_nothing():
 
     assert parameters(now) == {"type": "object", "properties": {}, "additionalProperties": False}
     assert "description" not in tool_of(now, "x").definition["function"]  # type: ignore[operator]
-    assert tool_of(now, "x").bound({})() == "12:00"
+    assert tool_of(now, "x").bound({}, BRIEF)() == "12:00"
 
 
 def test_arguments_become_what_the_annotations_say():
     given = {"line": "4", "seats": ["1a"], "schema": "b"}
-    assert tool_of(book, "x").bound(given)() == (4, ["1a"], "b", None, {})
+    assert tool_of(book, "x").bound(given, BRIEF)() == (4, ["1a"], "b", None, {})
+
+
+def test_the_brief_is_given_by_us_and_no_business_of_the_model_s():
+    def write(path: str, where: Brief, text: str = "") -> object:
+        return path, where.workspace, text
+
+    assert list(parameters(write)["properties"]) == ["path", "text"]
+    tool = tool_of(write, "x")
+    assert tool.bound({"path": "a"}, BRIEF)() == ("a", "/work", "")
+    with pytest.raises(Unfit, match="where: Extra inputs are not permitted"):
+        tool.bound({"path": "a", "where": {"task": "x"}}, BRIEF)
 
 
 def test_own_defaults_are_used():
@@ -108,7 +122,7 @@ def test_own_defaults_are_used():
         to.append(1)
         return to
 
-    assert tool_of(add, "x").bound({})() is default
+    assert tool_of(add, "x").bound({}, BRIEF)() is default
 
 
 @pytest.mark.parametrize(
@@ -122,7 +136,7 @@ def test_own_defaults_are_used():
 )
 def test_arguments_that_do_not_fit(arguments: dict[str, object], words: str):
     with pytest.raises(Unfit) as caught:
-        tool_of(book, "x").bound(arguments)
+        tool_of(book, "x").bound(arguments, BRIEF)
     assert words in str(caught.value) and "pydantic" not in str(caught.value)
 
 

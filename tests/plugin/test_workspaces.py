@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from tests.conversation.test_program import gone, needs_proc
+from tests.models.server import completion, reply, say
 
 from .conftest import Shop, persona, rubric
+from .endpoint import endpoint
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
 
@@ -266,6 +268,30 @@ def test_a_command_works_in_the_folder(shop: Shop):
     use = f"command:{sys.executable} agents/coder.py"
     work(shop, agents={"coder": use}, rubrics=rules("first", "final"))
     shop.run().assert_outcomes(passed=2)
+
+
+def test_a_chat_model_works_in_the_folder_by_its_tools(shop: Shop):
+    shop.write(
+        "tools.py",
+        """
+        from pathlib import Path
+        from pytest_dialeval import Brief
+
+        def write(path: str, text: str, brief: Brief) -> str:
+            Path(brief.workspace, path).write_text(text)
+            return "written"
+        """,
+    )
+    text = {"path": "calc.py", "text": "def add(a, b):\n    return a + b\n"}
+    function = {"name": "write", "arguments": json.dumps(text)}
+    calls = [{"id": "c1", "type": "function", "function": function}]
+    with endpoint(
+        reply(body=completion(None, "tool_calls", tool_calls=calls)), say("Done.")
+    ) as server:
+        model = {"use": f"openai:m@{server.base_url}", "tools": ["python:tools.py:write"]}
+        personas = [persona("dev", "Please fix add.")]
+        work(shop, agents={"model": model}, personas=personas, rubrics=rules("first"))
+        shop.run().assert_outcomes(passed=1)
 
 
 def test_an_agent_that_deletes_its_folder(shop: Shop):
