@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import queue
 import threading
 import time
 from collections import deque
@@ -29,6 +28,7 @@ from pytest_dialeval.errors import DialevalError, HarnessFault
 from pytest_dialeval.records.run import Graded
 from pytest_dialeval.records.suite import TURN_TIMEOUT
 from pytest_dialeval.records.transcript import Outcome
+from pytest_dialeval.runs.disk_thread import DiskThread
 
 T = TypeVar("T")
 Lost = Callable[[Sequence[str], Outcome, str], Sequence[Graded]] | None
@@ -129,7 +129,7 @@ class Pool:
         self._lull = Lull()
         self._stop = asyncio.Event()
         self._thread: threading.Thread | None = None
-        self.off_loop = Disk()
+        self.off_loop = DiskThread()
         self._lost = ""  # why nothing goes on: the loop stands still
         self._still = 0.0  # seconds that the main thread has seen it standing
         self._beats = 0
@@ -451,55 +451,3 @@ def _said(error: BaseException) -> str:
         return str(error)
     logger.error("a fault of pytest-dialeval itself", exc_info=error)
     return f"internal error: {type(error).__name__}: {error}"
-
-
-class Disk:
-    """One daemon thread for blocking calls of the loop: an fsync takes milliseconds."""
-
-    def __init__(self) -> None:
-        self._calls: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
-        self._thread: threading.Thread | None = None
-        self._closed = False
-
-    async def __call__(self, call: Callable[[], None]) -> None:
-        """Await a blocking call; what it raises is raised here."""
-        if self._closed:  # a straggler: nobody is kept waiting any more
-            call()
-            return
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._serve, name="dialeval-disk", daemon=True)
-            self._thread.start()
-        loop = asyncio.get_running_loop()
-        done: asyncio.Future[None] = loop.create_future()
-
-        def run() -> None:
-            error: BaseException | None = None
-            try:
-                call()
-            except BaseException as raised:
-                error = raised
-            with suppress(RuntimeError):  # the loop is gone: nobody waits any more
-                loop.call_soon_threadsafe(_settle, done, error)
-
-        self._calls.put(run)
-        await done
-
-    def close(self, timeout: float) -> None:
-        """Let what was asked for be written, for a bounded time."""
-        self._closed = True
-        if self._thread is not None:
-            self._calls.put(None)
-            self._thread.join(timeout=timeout)
-
-    def _serve(self) -> None:
-        while (call := self._calls.get()) is not None:
-            call()
-
-
-def _settle(done: asyncio.Future[None], error: BaseException | None) -> None:
-    if done.done():
-        return
-    if error is None:
-        done.set_result(None)
-    else:
-        done.set_exception(error)

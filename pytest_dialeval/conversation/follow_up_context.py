@@ -11,8 +11,8 @@ from pytest_dialeval.conversation.follow_up_facts import (
     check_of,
     failing_checks,
     last_check,
+    last_patch,
     output_of_tests,
-    patch_of,
     quoted_commands,
     troubles,
 )
@@ -68,8 +68,7 @@ def _sections(request: str, goal: str, rounds: Sequence[Past]) -> Iterator[Secti
     yield Section(EARLIER, "\n".join(said))
     yield Section(ANSWERS, "\n".join(_answers(rounds)))
     yield Section(CALLS, "\n".join(_calls(rounds)))
-    patch = next(filter(None, map(patch_of, reversed(rounds))), "")
-    yield Section(PATCH, without_middle(clean(patch), _PATCH))
+    yield Section(PATCH, without_middle(clean(last_patch(rounds)), _PATCH))
     yield Section(OUTPUT, without_middle(clean(output_of_tests(rounds)), _OUTPUT))
     yield Section(CHECK, "\n".join(_checks(rounds)))
     yield Section(TROUBLES, "\n".join(f"- {clean(each)}" for each in troubles(rounds)))

@@ -67,9 +67,16 @@ def check_of(past: Past) -> Check | None:
     return past.done.check if past.done else None
 
 
+def last_patch(rounds: Sequence[Past]) -> str:
+    """The changes as they are now; empty where the agent took them all back, or shows none."""
+    known = (each for each in reversed(rounds) if each.done is not None or patch_of(each))
+    return next(map(patch_of, known), "")
+
+
 def last_check(rounds: Sequence[Past]) -> Check | None:
-    """The verifier's last word."""
-    return next(filter(None, map(check_of, reversed(rounds))), None)
+    """The verifier's word on the work as it is now; None where it was changed since."""
+    known = (each.done for each in reversed(rounds) if each.done is not None)
+    return next((each.check for each in known if each.check or each.work.changed), None)
 
 
 def failing_checks(check: Check | None) -> list[str]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tabulate import tabulate
-
 from pytest_dialeval.grading.calibration import RubricCalibration
 from pytest_dialeval.records.text import visible
+from pytest_dialeval.report.table import plain_table
 from pytest_dialeval.runs.calibrating import SuiteCalibration
 from pytest_dialeval.statistics.agreement import Share, Table
 from pytest_dialeval.statistics.corrected import Corrected
@@ -28,7 +27,7 @@ def calibration_lines(of: SuiteCalibration) -> Iterator[str]:
     """A table of one suite, what was left out, and pass rates corrected for the judge's errors."""
     yield visible(of.source)
     rows = [_row(each) for each in of.rubrics]
-    yield from tabulate(rows, headers=_HEADERS, disable_numparse=True).split("\n")
+    yield from plain_table(_HEADERS, rows).split("\n")
     for each in of.rubrics:
         yield from _left_out(each)
     for rubric, rate in of.rates.items():

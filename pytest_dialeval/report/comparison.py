@@ -10,6 +10,7 @@ from tabulate import tabulate
 
 from pytest_dialeval.records.text import visible
 from pytest_dialeval.records.wording import plural
+from pytest_dialeval.report.table import plain_table
 from pytest_dialeval.runs.baseline import Baseline
 from pytest_dialeval.runs.comparing import AgentComparison, Comparison, Difference
 from pytest_dialeval.statistics.detectable import LOOKED_FOR
@@ -48,10 +49,7 @@ def comparison_lines(of: Comparison, *, points: float | None = None) -> Iterator
             yield ""
             rows = [[visible(cell) for cell in row] for row in table.rows]
             headers = (table.title, *_HEADERS[1:])
-            yield from (
-                f"  {line}".rstrip()
-                for line in tabulate(rows, headers, disable_numparse=True).split("\n")
-            )
+            yield from (f"  {line}".rstrip() for line in plain_table(headers, rows).split("\n"))
         yield from ["", *(f"  {visible(each)}" for each in part.last)] if part.last else ()
     if points is not None:
         yield ""

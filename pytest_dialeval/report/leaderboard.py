@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from textwrap import shorten
 
-from tabulate import tabulate
-
 from pytest_dialeval.records.wording import listed, plural
+from pytest_dialeval.report.line import Line
+from pytest_dialeval.report.table import number, plain_table, span
 from pytest_dialeval.runs.summary import (
     LeaderboardRow,
     RankedFigure,
@@ -23,24 +23,24 @@ PAIRS = 5  # shown one by one
 LONGEST = 200  # characters of a reason
 
 
-def leaderboard_lines(ratings: Ratings) -> Iterator[tuple[str, str]]:
-    """The tables with what stands behind them: (line, colour)."""
+def leaderboard_lines(ratings: Ratings) -> Iterator[Line]:
+    """The tables with what stands behind them."""
     rows = ratings.leaderboard
-    yield "", ""
-    yield from ((each, "") for each in _scores(rows).splitlines())
+    yield Line("")
+    yield from map(Line, _scores(rows).splitlines())
     if any(_tasks(each) < each.of_tasks for each in rows):
-        yield "* not all tasks: its mean is over others than theirs", "yellow"
+        yield Line("* not all tasks: its mean is over others than theirs", "yellow")
     if together := [f"{one.agent} - {other.agent}" for one, other in _overlapping(rows)]:
         what = "ranked rewards" if any(each.ranked for each in rows) else "scores"
-        yield f"{what} not separated: {listed(together, PAIRS)}", "yellow"
+        yield Line(f"{what} not separated: {listed(together, PAIRS)}", "yellow")
     for figures in ratings.ratings:
         if figures.rounds == "all":
-            yield "", ""
+            yield Line("")
             yield from _rating_lines(figures, rows)
         else:
             yield from _same_lines(figures, ratings)
     for each in ratings.notes:
-        yield each, "yellow"
+        yield Line(each, "yellow")
 
 
 def _overlapping(
@@ -73,9 +73,9 @@ def _scores(rows: Sequence[LeaderboardRow]) -> str:
             row.agent,
             f"{_tasks(row)} of {row.of_tasks}{' *' if _tasks(row) < row.of_tasks else ''}",
             *(_ranked(row.ranked) if ranked else ()),
-            _share(row.task_score),
+            number(row.task_score),
             # Two intervals beside each other would hide which of them the rows go by.
-            *(() if ranked else (_interval(row.task_score, row.low, row.high, 3),)),
+            *(() if ranked else (span(row.task_score, row.low, row.high),)),
             *(_rating(row.elo.get(each)) for each in kinds),
         ]
         for row in rows
@@ -83,40 +83,34 @@ def _scores(rows: Sequence[LeaderboardRow]) -> str:
     names = [_NAMES[each] for each in kinds]
     sorted_by = ["ranked", "95 % of ranked", "score"] if ranked else ["score", "95 % of score"]
     headers = ["leaderboard", "tasks", *sorted_by, *names]
-    return tabulate(cells, headers=headers, tablefmt="simple", disable_numparse=True)
+    return plain_table(headers, cells)
 
 
 def _ranked(figure: RankedFigure | None) -> tuple[str, str]:
     if figure is None:
         return "-", "-"
-    return _share(figure.value), _interval(figure.value, figure.low, figure.high, 3)
+    return number(figure.value), span(figure.value, figure.low, figure.high)
 
 
-def _share(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
-
-
-def _rating_lines(
-    figures: RatingFigures, rows: Sequence[LeaderboardRow]
-) -> Iterator[tuple[str, str]]:
+def _rating_lines(figures: RatingFigures, rows: Sequence[LeaderboardRow]) -> Iterator[Line]:
     own = {each.agent: each for each in figures.agents}
     headers = [_NAMES[figures.by], "Elo", "any order", "Bradley-Terry", "95 %", "won-tied-lost"]
     cells = [_row(own[each.agent], figures) for each in rows]
-    table = tabulate(cells, headers=headers, tablefmt="simple", disable_numparse=True)
-    yield from ((each, "") for each in table.splitlines())
-    yield _basis(figures), ""
+    yield from map(Line, plain_table(headers, cells).splitlines())
+    yield Line(_basis(figures))
     if figures.k is None:
-        yield "suites differ in `compare`: their ratings have no common mean", "yellow"
+        yield Line("suites differ in `compare`: their ratings have no common mean", "yellow")
     if figures.judged_twice:
         text = f"{figures.inconsistent} of {plural(figures.judged_twice, 'comparison')}"
         share = figures.inconsistent_share or 0.0
-        yield f"{text} changed with the order ({share:.1%}): ties", "yellow" if share > 0.25 else ""
+        colour = "yellow" if share > 0.25 else ""
+        yield Line(f"{text} changed with the order ({share:.1%}): ties", colour)
     if figures.both_bad:
-        yield f"{plural(figures.both_bad, 'tie')} called bad on both sides", ""
+        yield Line(f"{plural(figures.both_bad, 'tie')} called bad on both sides")
     if figures.undecided:
         text = plural(figures.undecided, "match", "matches")
         why = [shorten(each, LONGEST, placeholder=" ...") for each in figures.why_undecided]
-        yield f"{text} undecided: {listed(why, 2)}", "yellow"
+        yield Line(f"{text} undecided: {listed(why, 2)}", "yellow")
     yield from _pair_lines(figures)
 
 
@@ -126,7 +120,7 @@ def _row(agent: RatedAgent, figures: RatingFigures) -> list[str]:
         _rating(agent.elo),
         _rating(agent.elo_mean),
         f"separated: {agent.apart}" if agent.apart else _rating(agent.bradley_terry),
-        _interval(agent.bradley_terry, agent.low, agent.high, 0),
+        span(agent.bradley_terry, agent.low, agent.high, 0),
         f"{agent.wins}-{agent.ties}-{agent.losses}",
     ]
 
@@ -140,39 +134,31 @@ def _basis(figures: RatingFigures) -> str:
     return text
 
 
-def _pair_lines(figures: RatingFigures) -> Iterator[tuple[str, str]]:
+def _pair_lines(figures: RatingFigures) -> Iterator[Line]:
     for words, separated in (("not separated", False), ("too few cases for an interval", None)):
         found = [
             _names(each) for each in figures.pairs if each.separated is separated and each.matches
         ]
         if found:
-            yield f"{words}: {listed(found, PAIRS)}", "yellow"
+            yield Line(f"{words}: {listed(found, PAIRS)}", "yellow")
     never = [_names(each) for each in figures.pairs if not each.matches]
     if never:
-        yield f"no match: {listed(never, PAIRS)}", "yellow"
+        yield Line(f"no match: {listed(never, PAIRS)}", "yellow")
 
 
 def _names(pair: RatedPair) -> str:
     return f"{pair.left} - {pair.right}"
 
 
-def _same_lines(figures: RatingFigures, ratings: Ratings) -> Iterator[tuple[str, str]]:
+def _same_lines(figures: RatingFigures, ratings: Ratings) -> Iterator[Line]:
     """The rating over rounds in which both agents heard the same, where it is another one."""
     every = next(e for e in ratings.ratings if e.by == figures.by and e.rounds == "all")
     if not every.matches or figures.matches == every.matches:
         return
     what = f"{figures.matches} of {every.matches} matches had the same instruction"
     told = [f"{each.agent} {each.elo:.1f}" for each in figures.agents if each.elo is not None]
-    yield what + (f"; Elo over them alone: {', '.join(told)}" if told else ""), ""
+    yield Line(what + (f"; Elo over them alone: {', '.join(told)}" if told else ""))
 
 
 def _rating(value: float | None) -> str:
     return "-" if value is None else f"{value:.1f}"
-
-
-def _interval(value: float | None, low: float | None, high: float | None, digits: int) -> str:
-    if value is None:
-        return "-"
-    if low is None or high is None:
-        return "too few cases"
-    return f"{low:.{digits}f} to {high:.{digits}f}"

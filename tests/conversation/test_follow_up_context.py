@@ -14,8 +14,8 @@ from pytest_dialeval.conversation.follow_up_context import (
     fitted,
     without_middle,
 )
-from pytest_dialeval.records.transcript import ToolCall
-from pytest_dialeval.records.work import Check
+from pytest_dialeval.records.transcript import Artifact, ToolCall
+from pytest_dialeval.records.work import PATCH, Check, Done, RoundWork
 from tests.conversation.test_follow_up_facts import DIFF, past, shell, work
 
 
@@ -51,6 +51,16 @@ def test_every_section() -> None:
 def test_the_first_follow_up_knows_the_request_and_the_answer() -> None:
     found = context("Fix it.", "ask", [past("Done it now.")])
     assert list(texts(found)) == [shown.REQUEST, shown.BEHAVIOUR, shown.ANSWERS]
+
+
+def test_work_that_was_taken_back_is_not_shown() -> None:
+    back = past(number=2, done=Done(RoundWork(2, True)))
+    assert shown.PATCH not in texts(context("Fix it.", "ask", [past(done=work()), back]))
+
+
+def test_an_agent_that_shows_its_patch_once_has_it_still() -> None:
+    once = past(artifacts=(Artifact(PATCH, DIFF),))
+    assert texts(context("Fix it.", "ask", [once, past(number=2)]))[shown.PATCH] == DIFF
 
 
 def test_a_check_that_could_not_be_told() -> None:

@@ -86,6 +86,17 @@ def test_a_verifier_that_is_content_knows_of_no_failure() -> None:
     )
 
 
+def test_a_verifier_that_spoke_of_other_work_accuses_nobody() -> None:
+    failed = past(done=work(check=Check(1, False, checks={"test_a": False}, output="E  boom")))
+    mended = past(number=2, done=work())
+    assert {"failing", "error"} <= facts(
+        "x", [failed, past(number=2, done=work(changed=False))]
+    ).keys()
+    assert not {"failing", "error"} & facts("x", [failed, mended]).keys()
+    own = past("No.", shell("pytest", "FAILED test_b - x"), number=2, done=work())
+    assert facts("x", [failed, own])["failing"] == "test_b"
+
+
 def test_without_a_folder_an_artifact_shows_the_changes() -> None:
     given = past(artifacts=(Artifact(PATCH, DIFF), Artifact("notes", "x")))
     assert facts("x", [given])["files"] == "cart.py"

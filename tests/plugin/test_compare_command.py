@@ -46,9 +46,7 @@ def test_runs_and_baselines_are_compared_alike(shop: Shop) -> None:
         shown.append(result.output)
     assert shown[0] == shown[1] == shown[2]
     assert f"before: {before}; after: {after}" in shown[0]
-    assert (
-        "  pass rate   1.000     0.000    -1.000        too few cases  < 0.001  worse" in shown[0]
-    )
+    assert "  pass rate   1.000   0.000  -1.000      too few cases  < 0.001  worse" in shown[0]
 
 
 def test_markdown_for_a_comment(shop: Shop) -> None:

@@ -48,9 +48,9 @@ def test_the_best_mean_score_stands_first(two: Shop) -> None:
     result.stdout.fnmatch_lines(
         [
             "task *Pass^1*Pass^2*",
-            "leaderboard    tasks    score    95 % of score    Elo by score",
-            "clerk          1 of 1   1.000    too few cases    1030.5",
-            "mute           1 of 1   0.000    too few cases    969.5",
+            "leaderboard  tasks   score  95 % of score  Elo by score",
+            "clerk        1 of 1  1.000  too few cases  1030.5",
+            "mute         1 of 1  0.000  too few cases  969.5",
             "clerk *1030.5*separated: never loses *2-0-0",
             "mute *969.5*separated: never wins *0-0-2",
             "2 matches (mute - clerk 2); K 32, from 1000, scale 400",

@@ -33,7 +33,7 @@ def test_what_differs_is_said_before_any_figure() -> None:
 
 def test_figures_pairs_and_what_could_be_seen() -> None:
     shown = text(GOOD, POOR)
-    assert "pass rate   1.000     0.250    -0.750        too few cases  0.007  worse" in shown
+    assert "pass rate   1.000   0.250  -0.750      too few cases  0.007  worse" in shown
     assert "p speaks of these cases alone" in shown
     assert (
         "8 pairs of trials: 2 passed in both runs, 6 only before, 0 only after, 0 in neither "

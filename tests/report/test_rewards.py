@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pytest_dialeval.report.rewards import reward_lines
 from pytest_dialeval.runs.summary import RewardFigures, RewardMean, TrialRewards
-
-from .test_text import agent
+from tests.report.figures import agent
 
 
 def rewards(*why: str, ux: float | None = 0.625) -> RewardFigures:
