@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import Future, InvalidStateError, wait
@@ -25,6 +24,7 @@ from pytest_dialeval.conversation.lull import Lull
 from pytest_dialeval.conversation.owned_task import owned_task
 from pytest_dialeval.conversation.steps import Steps
 from pytest_dialeval.errors import DialevalError, HarnessFault
+from pytest_dialeval.records.monotonic import monotonic
 from pytest_dialeval.records.run import Graded
 from pytest_dialeval.records.suite import TURN_TIMEOUT
 from pytest_dialeval.records.transcript import Outcome
@@ -102,6 +102,13 @@ class _Job:
                 self.fail(_said(error))
         self.fail(why)
         self.over.set()
+
+
+class _Loop(asyncio.SelectorEventLoop):
+    """One whose timers no test can stop."""
+
+    def time(self) -> float:
+        return monotonic()
 
 
 class Pool:
@@ -210,7 +217,7 @@ class Pool:
         thread, loop = self._thread, self._loop
         if not self._closed:
             self._closed = True
-            self._deadline = time.monotonic() + JOIN
+            self._deadline = monotonic() + JOIN
             if loop is not None:
                 with suppress(RuntimeError):  # it ended by itself
                     loop.call_soon_threadsafe(self._stop.set)
@@ -226,7 +233,7 @@ class Pool:
         return tuple(sorted({each.get_name() for each in list(self._tasks)}))
 
     def _left(self) -> float:
-        return max(0.0, self._deadline - time.monotonic())
+        return max(0.0, self._deadline - monotonic())
 
     def _wait(self, future: Future[Any]) -> bool:
         """Whether it was settled before everything ended."""
@@ -276,7 +283,7 @@ class Pool:
         if self._closed or self._lost:
             return False
         if self._loop is None:
-            self._loop = asyncio.SelectorEventLoop(self._lull)
+            self._loop = _Loop(self._lull)
             self._loop.set_task_factory(owned_task)
             self._thread = threading.Thread(
                 target=self._run, args=(self._loop,), name="dialeval-pool", daemon=True

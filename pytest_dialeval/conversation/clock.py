@@ -7,13 +7,13 @@ kept its timers waiting.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import Any
 
 from pytest_dialeval.conversation.pause import Pause
+from pytest_dialeval.records.monotonic import monotonic
 
 BEAT = 0.05  # seconds
 
@@ -25,7 +25,7 @@ class GivenUp(SystemExit):
 class LoopClock:
     """Seconds in which the loop did its work; without `start` those of the machine."""
 
-    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, monotonic: Callable[[], float] = monotonic) -> None:
         self.pause = Pause(monotonic)
         self.beats = 0  # read by another thread: does the loop go on?
         self.given_up = False  # set by another thread

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
+
+from pytest_dialeval.records.monotonic import monotonic
 
 
 class Pause:
     """Asked by every conversation between its turns; `begin` and `leave` work on any thread."""
 
-    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, monotonic: Callable[[], float] = monotonic) -> None:
         self.on = False
         self._monotonic = monotonic
         self._since = 0.0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -13,6 +12,7 @@ from pytest_dialeval.errors import BudgetProblem, BudgetSpent
 from pytest_dialeval.models.choices import instead
 from pytest_dialeval.models.watch import LoopWatch, Watch
 from pytest_dialeval.records.model import Role
+from pytest_dialeval.records.monotonic import monotonic
 from pytest_dialeval.records.wording import money, spending
 
 _NANO = 1_000_000_000  # money is counted in whole billionths, so that the books come out even
@@ -126,7 +126,7 @@ class Budget:
         self,
         limits: BudgetLimits,
         *,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = monotonic,
         watch: Watch | None = None,
     ) -> None:
         """Minutes are counted from here."""

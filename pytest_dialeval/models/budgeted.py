@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -12,6 +11,7 @@ from pytest_dialeval.models.chat import Chat
 from pytest_dialeval.models.prices import Prices
 from pytest_dialeval.models.usage import UsageSink
 from pytest_dialeval.records.model import ChatAnswer, ChatCall, ModelSpec
+from pytest_dialeval.records.monotonic import monotonic
 from pytest_dialeval.records.transcript import Usage
 from pytest_dialeval.traces.json_bytes import to_json
 
@@ -44,7 +44,7 @@ class Budgeted:
         sink: UsageSink,
         prices: Prices,
         *,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = monotonic,
     ) -> None:
         self._inner = inner
         self._budget = budget

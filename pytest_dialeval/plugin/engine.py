@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
+import pytest_dialeval.records.monotonic  # noqa: F401 (before a fixture can freeze the clock)
 from pytest_dialeval.errors import DialevalError, RunError
 from pytest_dialeval.plugin.baselines import Baselines
 from pytest_dialeval.plugin.casting import (

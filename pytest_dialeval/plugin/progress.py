@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from typing import Any, Protocol
 
 import pytest
 
+from pytest_dialeval.records.monotonic import monotonic
 from pytest_dialeval.records.wording import plural
 
 FIRST = 1.0  # seconds of the run before anything is said: short waits are no news
@@ -101,7 +101,7 @@ class Progress:
         *,
         in_place: bool,
         uncaptured: Callable[[], AbstractContextManager[None]] = nullcontext,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = monotonic,
     ) -> None:
         self._reporter = reporter
         self._standing = standing

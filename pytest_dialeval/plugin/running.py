@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -36,6 +35,7 @@ from pytest_dialeval.plugin.matching_up import match_by_judge
 from pytest_dialeval.plugin.progress import Progress, Standing, new_progress
 from pytest_dialeval.plugin.standings import Teller
 from pytest_dialeval.pool import MARGIN, Lost, Pool, Work
+from pytest_dialeval.records.monotonic import monotonic
 from pytest_dialeval.records.plan import PlannedTrial
 from pytest_dialeval.records.run import Graded
 from pytest_dialeval.records.suite import AgentSpec
@@ -71,7 +71,7 @@ class Running:
             closing=self._hang_up,
             tick=self.progress.tick if self.progress else None,
         )
-        self._began = time.monotonic()
+        self._began = monotonic()
         self.matches: int | None = None  # decided by a model, once the last item is over
         self.rules = RuleThread(self.pool.clock)
         self.logs = ConversationLogs(engine.config)
@@ -138,7 +138,7 @@ class Running:
 
     def _standing(self) -> Standing:
         held, running = self.pool.counts
-        seconds = time.monotonic() - self._began
+        seconds = monotonic() - self._began
         waiting = max(0, self._talks - held - running)
         if "calls" not in self.__dict__:
             return Standing(held, running, waiting, seconds=seconds, matches=self.matches)

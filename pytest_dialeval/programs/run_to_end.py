@@ -7,7 +7,6 @@ import selectors
 import signal
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import IO, Self
 from pytest_dialeval.programs.guard import Guard
 from pytest_dialeval.programs.kept import Kept
 from pytest_dialeval.programs.strays import MARK, end_strays, new_mark
+from pytest_dialeval.records.monotonic import monotonic
 
 KEEP = 16_384  # bytes of output
 _LOOK = 0.05  # seconds between two looks at whether it is to be stopped
@@ -68,7 +68,7 @@ def run_to_end(
     watched over: it ends with this process, and so do children that leave the group.
     """
     mark = "" if trusted else new_mark()
-    began = time.monotonic()
+    began = monotonic()
     with _Pipe() as pipe:
         process = subprocess.Popen(
             command,
@@ -85,7 +85,7 @@ def run_to_end(
             status = _watched(process, pipe, kept, began + seconds, stop)
         finally:
             strays = _over(process, guard, mark)
-    return Ended(status, time.monotonic() - began, kept.text, strays)
+    return Ended(status, monotonic() - began, kept.text, strays)
 
 
 class _Pipe:
@@ -130,7 +130,7 @@ def _watched(
 ) -> int | None:
     """Read until the command itself has ended, whoever still writes; None where it is late."""
     while (status := _status(process)) is None:
-        left = end - time.monotonic()
+        left = end - monotonic()
         if left <= 0:
             return None
         if stop.is_set():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -27,6 +26,7 @@ from pytest_dialeval.grading.rule_thread import RuleThread
 from pytest_dialeval.grading.scoring import score_trial
 from pytest_dialeval.matching.matcher import Matcher
 from pytest_dialeval.planning.draw import Draw
+from pytest_dialeval.records.monotonic import monotonic
 from pytest_dialeval.records.plan import PlannedTrial
 from pytest_dialeval.records.run import Conversation, Graded, WorkExcerpt
 from pytest_dialeval.records.suite import TIMEOUT, Limits, Scoring
@@ -231,16 +231,16 @@ class LiveTrial:
 
     async def hold(self) -> Held:
         """Converse; a disk that fails voids this trial alone."""
-        began = time.monotonic()
+        began = monotonic()
         try:
             transcript = await self._converse(self._begun())
         except RunError as error:
             transcript = _void(str(error))
         except asyncio.CancelledError:
             stopped = Transcript(outcome="cancelled", reason="it was stopped before its end")
-            self._file(stopped, time.monotonic() - began)
+            self._file(stopped, monotonic() - began)
             raise
-        return self._file(transcript, time.monotonic() - began)
+        return self._file(transcript, monotonic() - began)
 
     def lost(self, rubrics: Sequence[str], outcome: Outcome, reason: str) -> list[Graded]:
         """End it on another thread, as the loop stands still, and file what can be said of it."""

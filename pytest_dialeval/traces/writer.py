@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,6 +10,7 @@ from types import TracebackType
 from typing import Self
 
 from pytest_dialeval.errors import RunError
+from pytest_dialeval.records.monotonic import monotonic
 from pytest_dialeval.records.transcript import Outcome, Turn
 from pytest_dialeval.records.work import Check, RoundWork
 from pytest_dialeval.traces.codec import SCHEMA, EndedBy, encode_turn
@@ -42,7 +42,7 @@ class TraceWriter:
         self.part = path.with_name(path.name + PART)
         self.named = self.part.name  # what it is called on disk
         self._timed = timed
-        self._began = time.monotonic()
+        self._began = monotonic()
         self._events = 0
         self._size = 0
         self._ended = False
@@ -140,7 +140,7 @@ class TraceWriter:
             raise disk_fault(exc, self.part) from None
 
     def _at(self) -> dict[str, object]:
-        return {"at": round(time.monotonic() - self._began, 3)} if self._timed else {}
+        return {"at": round(monotonic() - self._began, 3)} if self._timed else {}
 
     def _append(self, event: Mapping[str, object]) -> None:
         if self._file is None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pytest_dialeval.errors import HarnessFault
 from pytest_dialeval.programs.run_to_end import unless
+from pytest_dialeval.records.monotonic import monotonic
 from pytest_dialeval.records.work import Check, Verifier
 from pytest_dialeval.suites.folder import survey
 from pytest_dialeval.workspaces.commands import Commands
@@ -37,7 +37,7 @@ class Verifying:
 
     def check(self, round_: int, stored: Stored, stop: threading.Event) -> Check:
         """What it says; whatever keeps it from telling is said in `why`."""
-        began = time.monotonic()
+        began = monotonic()
         place = self.place / "check"
         try:
             place.mkdir()
@@ -48,7 +48,7 @@ class Verifying:
             check = Check(round_, None, why=f"its folder can't be made: {error}")
         finally:
             remove(place)
-        return replace(check, seconds=round(time.monotonic() - began, 3))
+        return replace(check, seconds=round(monotonic() - began, 3))
 
     def _checked(self, place: Path, round_: int, stored: Stored, stop: threading.Event) -> Check:
         goes_on = unless(stop)
