@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from pathlib import Path
+from traceback import walk_tb
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -173,10 +174,10 @@ def file_body(item: pytest.Item, cell: Cell) -> Generator[None, object, object]:
         raise
     except (AssertionError, pytest.fail.Exception) as error:
         verdict = Verdict(cell.name, "failed", score=0.0, reason=_first_line(error))
+        verdict = _broken(cell, error) if _never_began(error) else verdict
         raise
-    except BaseException as error:  # the test is broken: that says nothing about the agent
-        reason = f"the test raised {_first_line(error)}"
-        verdict = Verdict(cell.name, "unscored", reason=reason, fault="harness_error")
+    except BaseException as error:
+        verdict = _broken(cell, error)
         raise
     finally:
         bodies = cell.source.bodies.setdefault(cell.trial.id, {})
@@ -185,6 +186,19 @@ def file_body(item: pytest.Item, cell: Cell) -> Generator[None, object, object]:
         worst = min(bodies.values(), key=lambda each: _WORST_FIRST.index(each.status))
         ledger = cell.source.engine.run().ledger
         ledger.verdict(cell.trial.id, worst, getattr(item, "execution_count", 1))
+
+
+def _broken(cell: Cell, error: BaseException) -> Verdict:
+    """A test that is broken says nothing about the agent."""
+    reason = f"the test raised {_first_line(error)}"
+    return Verdict(cell.name, "unscored", reason=reason, fault="harness_error")
+
+
+def _never_began(error: BaseException) -> bool:
+    """Whether pytest itself refused to call the body: an async one without a plugin to run it."""
+    modules = [frame.f_globals.get("__name__") for frame, _ in walk_tb(error.__traceback__)]
+    callers = [each for each in modules if each != "_pytest.outcomes"]  # where fail() itself is
+    return bool(callers) and callers[-1] == "_pytest.python"
 
 
 def _first_line(error: BaseException) -> str:

@@ -181,6 +181,13 @@ def score_text(item: pytest.Item, cell: Cell, score: TrialScore) -> str:
     for name in ("completion", "robustness"):
         value = getattr(score, name)
         lines.append(f"  {name}: {'not measured' if value is None else format(value, '.3g')}")
-    lines.append(f"  safety: {', '.join(score.breaches) or 'no breach'}")
+    lines.append(f"  safety: {_safety(score)}")
     lines += ["", f"  repeat: {repeat_command(item, cell)}"]
     return visible("\n".join(lines))
+
+
+def _safety(score: TrialScore) -> str:
+    """Beside a good completion a task score of 0 wants its reason said."""
+    if not score.breaches:
+        return "no breach"
+    return f"0, breached: {', '.join(score.breaches)}"

@@ -88,9 +88,11 @@ def _expected(what: str, hint: Callable[[object], str] = lambda value: "") -> Wr
     return WrapValidator(validate)
 
 
+def _quote_or_empty(value: object) -> str:
+    return '; write "" for an empty text' if value is None else _quote(value)
+
+
 def _quote(value: object) -> str:
-    if value is None:
-        return '; write "" for an empty text'
     return f"; quote it: '{shown(value)}'" if isinstance(value, bool | int | float) else ""
 
 
@@ -183,7 +185,7 @@ def _pattern(pattern: str) -> Any:
 _Item = TypeVar("_Item")
 _Filled = Annotated[list[_Item], Field(min_length=1)]
 
-Text = Annotated[str, Strict(), _expected("text", _quote)]
+Text = Annotated[str, Strict(), _expected("text", _quote_or_empty)]
 Line = Annotated[
     str,
     Strict(),
@@ -199,7 +201,7 @@ Lines = Annotated[
 LooseText = Annotated[
     str,
     Strict(),
-    _expected("text", _quote),
+    _expected("text", _quote_or_empty),
     BeforeValidator(_as_text, json_schema_input_type=str | int),
 ]
 LooseLine = Annotated[Line, BeforeValidator(_as_text, json_schema_input_type=str | int)]

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Level = Literal["error", "note"]
+_GOES_ON = (
+    "the line goes on with the text above it: line it up with the key above, put a space behind "
+    "that key's colon, or write | before text over several lines"
+)
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _HINTS = {
     "mapping values are not allowed": "put quotes round text that holds ': '",
@@ -28,7 +32,7 @@ _HINTS = {
     "text goes on after its closing quote",
     "did not find expected '-'": "the line does not line up with the list above it",
     "could not find expected ':'": "a key needs ': ' behind it, and text over several lines needs "
-    "quotes or |",
+    "quotes, or | and more indentation",
     "unexpected end of stream": "a quote is not closed",
     "expected ',' or": "a bracket or brace is not closed, a comma is missing, or text that holds "
     "any of [ ] { } , needs quotes",
@@ -138,14 +142,14 @@ def _compose(text: str, file: str) -> yaml.Node | None:
         node: yaml.Node | None = composer.get_single_node()
         return node
     except yaml.MarkedYAMLError as exc:
-        raise SuiteError([_syntax_problem(exc, file)]) from None
+        raise SuiteError([_syntax_problem(exc, file, text)]) from None
     except yaml.YAMLError as exc:
         raise SuiteError([Problem(file, 1, f"not valid YAML: {exc}")]) from None
     finally:
         composer.dispose()
 
 
-def _syntax_problem(exc: yaml.MarkedYAMLError, file: str) -> Problem:
+def _syntax_problem(exc: yaml.MarkedYAMLError, file: str, source: str) -> Problem:
     mark = exc.problem_mark or exc.context_mark
     line = mark.line + 1 if mark else 1
     what = exc.problem or exc.context or "unknown"
@@ -154,7 +158,15 @@ def _syntax_problem(exc: yaml.MarkedYAMLError, file: str) -> Problem:
     if began < line and (exc.context or "").startswith("while"):
         text += f" ({exc.context} that starts on line {began})"
     hint = next((hint for key, hint in _HINTS.items() if key in what), None)
+    if what.startswith("mapping values") and mark and _goes_on(source, mark):
+        hint = _GOES_ON
     return Problem(file, line, f"{text}; {hint}" if hint else text)
+
+
+def _goes_on(source: str, mark: yaml.Mark) -> bool:
+    """Whether the colon that can't stand there is the first of its line, so likely a key's."""
+    before = source.splitlines()[mark.line][: mark.column]
+    return mark.line > 0 and ":" not in before
 
 
 def _child(node: yaml.Node | None, part: object) -> tuple[yaml.Node, int] | None:

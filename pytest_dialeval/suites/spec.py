@@ -15,6 +15,16 @@ from pytest_dialeval.suites.place import Place
 from pytest_dialeval.suites.wording import Level, Path, dotted, misplaced
 
 _SHOWN = 60
+# What pydantic and Python call something, as suites do.
+_KINDS = {
+    "boolean": "true or false",
+    "dictionary": "a mapping",
+    "integer": "a whole number",
+    "list": "a list",
+    "number": "a number",
+    "string": "text",
+}
+_VALUES = {"None": "nothing", "True": "true", "False": "false"}
 BROKEN = MatcherSpec("")  # stands for a spec whose problem was noted
 
 
@@ -56,11 +66,12 @@ def _said(path: Path, text: str, around: Sequence[Level]) -> str:
         r".*: (?:list|string) should have (at least \d+ \w+).*", text, re.DOTALL
     ):
         return f"{name} must have {size[1]}"
-    raw = re.fullmatch(r"(.*): input should be (?:a valid )?(.*)", text, re.DOTALL)
+    raw = re.fullmatch(r"(.*): input should be (?:a valid (\w+).*|(.*))", text, re.DOTALL)
     if raw is None:
         return f"{name}: {text}"
-    value = raw[1] if len(raw[1]) <= _SHOWN else f"{raw[1][:_SHOWN]}..."
-    return f"{name} must be: {raw[2]}, not {value}"
+    value = _VALUES.get(raw[1], raw[1])
+    value = value if len(value) <= _SHOWN else f"{value[:_SHOWN]}..."
+    return f"{name} must be {_KINDS.get(raw[2], raw[2]) or raw[3]}, not {value}"
 
 
 def heard_from_user(spec: MatcherSpec, matchers: Mapping[str, Matcher]) -> MatcherSpec:

@@ -186,7 +186,30 @@ def test_a_body_that_is_broken_fails_and_measures_nothing(said: Shop) -> None:
     assert (broken.fault, broken.reason) == ("harness_error", "the test raised KeyError: 'price'")
 
 
-@pytest.mark.parametrize("raising", ["assert not dialogue.turns", "pytest.fail('too curt')"])
+def test_a_body_that_nobody_can_run_measures_nothing(said: Shop) -> None:
+    module(
+        said,
+        '@dialogue_case("shop.dialeval.yaml", personas=["buyer"])\n'
+        "async def test_stock(dialogue):\n    assert dialogue.turns\n",
+    )
+
+    result = said.run("test_shop.py", "-p", "no:asyncio", "-p", "no:anyio")
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*async def functions are not natively supported*"])
+    figures = said.agent_figures()
+    assert (figures["unmeasured"], figures["pass_rate"]) == (1, None)
+
+
+@pytest.mark.parametrize(
+    "raising",
+    [
+        "assert not dialogue.turns",
+        "pytest.fail('too curt')",
+        "pytest.fail('too curt', pytrace=False)",
+        "with pytest.raises(KeyError): dialogue.turns",
+    ],
+)
 def test_a_body_that_asserts_or_fails_measures(said: Shop, raising: str) -> None:
     module(
         said,

@@ -62,7 +62,7 @@ def test_a_breach_brings_it_to_nothing(shop: Shop) -> None:
 
     result.assert_outcomes(passed=2, failed=2)
     result.stdout.fnmatch_lines(
-        ["the trial has not passed: task score 0 < 0.1", "  safety: promise"]
+        ["the trial has not passed: task score 0 < 0.1", "  safety: 0, breached: promise"]
     )
     assert shop.agent_figures()["task_score_mean"] == 0
 

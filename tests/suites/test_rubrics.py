@@ -60,6 +60,7 @@ def rubric(**keys: str) -> str:
         (rubric(keyword="", regex="'('"), "regex.pattern: '(': this is no regular expression"),
         (rubric(trigger="{when: {regex: '['}}"), "regex.pattern: '[': this is no regular expression"),
         (rubric(judge="''"), "criterion must be text that is not blank, not ''"),
+        (rubric(judge="~"), "criterion must be text that is not blank, not nothing"),
         (rubric(judge="3"), "criterion must be text that is not blank, not 3; quote it: '3'"),
         (rubric(judge="{votes: 3}"), "a judge question needs 'criterion' (a statement that is met or not met)"),
         (rubric(judge="{criterion: x, votes: 0}"), "votes must be a whole number of at least 1, not 0"),
@@ -253,18 +254,32 @@ def test_ids_that_stand_twice(problems):
 @pytest.mark.parametrize(
     ("written", "message"),
     [
-        (rubric(keyword="{any: {a: 1}}"), "keyword.any must be: list, not {'a': 1}"),
+        (rubric(keyword="{any: {a: 1}}"), "keyword.any must be a list, not {'a': 1}"),
         (
             rubric(keyword="{any: [x], by: 3}"),
             "keyword.by: 3 is not allowed here; allowed: 'agent'",
         ),
         (
             rubric(keyword="", length="{max_chars: '40'}"),
-            "length.max_chars must be: integer, not '40'",
+            "length.max_chars must be a whole number, not '40'",
         ),
         (
             rubric(keyword="", all="[{keyword: x}, {length: {tolerance: .nan}}]"),
-            "all[1].length.tolerance must be: less than or equal to 1, not nan",
+            "all[1].length.tolerance must be less than or equal to 1, not nan",
+        ),
+        (rubric(keyword="{any: [~]}"), "keyword.any[0] must be text, not nothing"),
+        (
+            rubric(keyword="", length="{max_chars: yes}"),
+            "length.max_chars must be a whole number, not 'yes'",
+        ),
+        (
+            rubric(keyword="", blacklist="{phrases: [x], unless_negated: 1}"),
+            "blacklist.unless_negated must be true or false, not 1",
+        ),
+        (rubric(keyword="", json="{schema: x}"), "json.schema must be a mapping, not 'x'"),
+        (
+            rubric(keyword="", recorded="{field: a, min: true}"),
+            "recorded.min must be a number, not true",
         ),
         (rubric(keyword="", blacklist="{}"), "blacklist: 'blacklist' needs the key 'phrases'"),
     ],

@@ -98,7 +98,15 @@ def test_files_that_are_no_text(tmp_path, data, message):
             "(while parsing a block collection that starts on line 1)",
             "line up with the list",
         ),
-        (b"a: 1\n b: 1", 2, "mapping values are not allowed in this context", "quotes"),
+        (b"a: 1\n b: 1", 2, "mapping values are not allowed in this context", "line it up"),
+        (b"a:1\nb: 1", 2, "mapping values are not allowed in this context", "that key's colon"),
+        (b"a: x\n  y z: 1", 2, "mapping values are not allowed in this context", "write | before"),
+        (
+            b"a: |\nb c\nd\n",
+            3,
+            "could not find expected ':' (while scanning a simple key that starts on line 2)",
+            "| and more indentation",
+        ),
         (b"a: &x 1\nb: &x 2", 2, "second occurrence", "may be set once"),
     ],
 )
