@@ -73,10 +73,17 @@ def last_patch(rounds: Sequence[Past]) -> str:
     return next(map(patch_of, known), "")
 
 
+def _on_the_same_files(rounds: Sequence[Past]) -> Iterator[Past]:
+    """The last round, and those before it that left the work as it is now; all without a folder."""
+    for past in reversed(rounds):
+        yield past
+        if past.done is not None and past.done.work.changed:
+            return
+
+
 def last_check(rounds: Sequence[Past]) -> Check | None:
     """The verifier's word on the work as it is now; None where it was changed since."""
-    known = (each.done for each in reversed(rounds) if each.done is not None)
-    return next((each.check for each in known if each.check or each.work.changed), None)
+    return next(filter(None, map(check_of, _on_the_same_files(rounds))), None)
 
 
 def failing_checks(check: Check | None) -> list[str]:
@@ -85,11 +92,11 @@ def failing_checks(check: Check | None) -> list[str]:
 
 
 def output_of_tests(rounds: Sequence[Past]) -> str:
-    """What the last run of tests printed: the verifier's, else the agent's own."""
+    """What the last run of tests on the work as it is now printed: the verifier's, else its own."""
     check = last_check(rounds)
     if check is not None and check.output.strip():
         return check.output
-    for past in reversed(rounds):
+    for past in _on_the_same_files(rounds):
         for call in reversed(calls_of(past)):
             if call.result and runs_tests(call):
                 return call.result
@@ -113,13 +120,19 @@ def troubles(rounds: Sequence[Past]) -> Iterator[str]:
             yield "no new patch in this round"
         if last.done.work.note:
             yield last.done.work.note
-    if _claims_tests(last):
+    if _claims_tests(last) and not _tested(rounds):
         yield "it says that tests ran or passed, but no command of this round ran any"
 
 
 def _claims_tests(past: Past) -> bool:
     said = past.reply.text if past.reply else ""
-    return any(claims(normal(said[-_READ:]))) and not any(map(runs_tests, calls_of(past)))
+    return any(claims(normal(said[-_READ:])))
+
+
+def _tested(rounds: Sequence[Past]) -> bool:
+    """Whether tests ran in the last round, or before it on the same files."""
+    known = rounds[-1:] if rounds[-1].done is None else _on_the_same_files(rounds)
+    return any(runs_tests(call) for each in known for call in calls_of(each))
 
 
 def facts(request: str, rounds: Sequence[Past]) -> dict[str, str]:

@@ -16,6 +16,7 @@ from pytest_dialeval.records.follow_up import ANCHOR, FIELDS
 from pytest_dialeval.records.transcript import Artifact, ToolCall, Turn
 from pytest_dialeval.records.work import PATCH, Check, Done, RoundWork
 
+CLAIMED = "it says that tests ran or passed, but no command of this round ran any"
 DIFF = "diff --git a/cart.py b/cart.py\n--- a/cart.py\n+++ b/cart.py\n@@ -1 +1 @@\n-x\n+y\n"
 
 
@@ -95,6 +96,7 @@ def test_a_verifier_that_spoke_of_other_work_accuses_nobody() -> None:
     assert not {"failing", "error"} & facts("x", [failed, mended]).keys()
     own = past("No.", shell("pytest", "FAILED test_b - x"), number=2, done=work())
     assert facts("x", [failed, own])["failing"] == "test_b"
+    assert "failing" not in facts("x", [failed, own, past(number=3, done=work())])
 
 
 def test_without_a_folder_an_artifact_shows_the_changes() -> None:
@@ -125,7 +127,7 @@ def test_signs_of_trouble() -> None:
         "failing checks: test_b",
         "no new patch in this round",
         "the agent deleted its folder",
-        "it says that tests ran or passed, but no command of this round ran any",
+        CLAIMED,
     ]
 
 
@@ -144,6 +146,15 @@ def test_claims_without_a_command(claim: str) -> None:
 )
 def test_what_is_no_claim(text: str) -> None:
     assert not list(troubles([past(text)]))
+
+
+def test_tests_of_a_round_before_hold_for_the_same_files_alone() -> None:
+    ran = past("Done.", shell("pytest -q", "2 passed"), done=work())
+    same = past("All tests pass.", number=2, done=work(changed=False))
+    other = past("All tests pass.", number=2, done=work())
+    assert list(troubles([ran, same])) == ["no new patch in this round"]
+    assert list(troubles([ran, other])) == [CLAIMED]
+    assert list(troubles([ran, past("All tests pass.", number=2)])) == [CLAIMED]
 
 
 def test_only_the_last_round_is_in_trouble() -> None:
