@@ -18,7 +18,16 @@ _READ = 20_000  # characters at the end of an answer or an output: what counts i
 _QUOTED = 120  # characters of a fact: it stands inside a sentence
 _COMMAND_KEYS = ("command", "cmd", "commands", "script")
 _SHELLS = ("bash", "shell", "sh", "terminal", "execute", "run")
-_FAILED = re.compile(r"^(?:FAILED|ERROR|--- FAIL:|FAIL:|not ok)\s+(\S+)", re.MULTILINE)
+# The name of a test that failed: of pytest, unittest and go, of TAP, of cargo.
+_FAILED = re.compile(
+    r"^(?:(?:FAILED|ERROR) |(?:(?:--- )?FAIL|ERROR): )([^\s(]\S*)"
+    r"|^not ok \d+ (?:- )?(\S.*)|^test (\S+) \.\.\. FAILED$",
+    re.MULTILINE,
+)
+_FAILURES = re.compile(
+    r"\b[1-9]\d* (?:failed|failures?|errors?)\b|\b(?:failures|errors)=[1-9]|^E  |^Traceback ",
+    re.MULTILINE,
+)
 _ERROR = re.compile(r"\b\w*(?:Error|Exception)\b|\berror\b|\bpanic\b|^E  ", re.MULTILINE)
 _ADDED = re.compile(r"^\+\+\+ (?:b/)?([^\t\n]+)", re.MULTILINE)
 _SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]?")
@@ -145,6 +154,7 @@ def facts(request: str, rounds: Sequence[Past]) -> dict[str, str]:
     output = output_of_tests(rounds)
     # A verifier that is content has nothing that fails, whatever the agent's own runs said before.
     broken = check is None or check.passed is not True
+    told = output if check is not None or _fails(output) else ""
     found = {
         "request": _sentence(request),
         "earlier": _sentence(earlier[0].instruction) if earlier else "",
@@ -152,7 +162,7 @@ def facts(request: str, rounds: Sequence[Past]) -> dict[str, str]:
         "files": listed(_files(rounds), 3),
         "command": _line(commands[-1]) if commands else "",
         "failing": _line(_failing(check, output)) if broken else "",
-        "error": _line(_error(rounds, output)).rstrip(".:;。") if broken else "",
+        "error": _line(_error(rounds, told)).rstrip(".:;。") if broken else "",
     }
     return {name: value for name, value in found.items() if value}
 
@@ -175,12 +185,28 @@ def _failing(check: Check | None, output: str) -> str:
     if names := failing_checks(check):
         return names[0]
     found = _FAILED.search(output)
-    return found[1] if found else ""
+    return next(filter(None, found.groups())) if found else ""
 
 
 def _error(rounds: Sequence[Past], output: str) -> str:
-    failed = [each.result or "" for past in rounds[-1:] for each in calls_of(past) if each.error]
-    return next(filter(None, map(_error_line, reversed([*failed, output]))), "")
+    told = [*_failed_calls(rounds), output]
+    return next(filter(None, map(_error_line, reversed(told))), "")
+
+
+def _failed_calls(rounds: Sequence[Past]) -> list[str]:
+    """What calls of the last round gave that failed, since tests ran last and did not."""
+    failed: list[str] = []
+    for call in calls_of(rounds[-1]) if rounds else ():
+        if call.error:
+            failed.append(call.result or "")
+        elif runs_tests(call) and not _fails(call.result or ""):
+            failed.clear()
+    return failed
+
+
+def _fails(output: str) -> bool:
+    """Whether tests that printed this failed: names of those that pass may speak of errors."""
+    return bool(_FAILED.search(output) or _FAILURES.search(output))
 
 
 def _error_line(text: str) -> str:

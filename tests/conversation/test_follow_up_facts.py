@@ -99,6 +99,42 @@ def test_a_verifier_that_spoke_of_other_work_accuses_nobody() -> None:
     assert "failing" not in facts("x", [failed, own, past(number=3, done=work())])
 
 
+@pytest.mark.parametrize(
+    ("output", "failing"),
+    [
+        ("t.py F\nFAILED t.py::test_a - assert 3", "t.py::test_a"),
+        ("ERROR    root:a.py:3 boom\nERROR t.py - ImportError", "t.py"),
+        ("FAIL: test_a (t.T.test_a)\nFAILED (failures=1)", "test_a"),
+        ("ERROR: test_b (t.T.test_b)\nFAILED (errors=1)", "test_b"),
+        ("FAILED (errors=1)", None),
+        ("--- FAIL: TestTotal (0.00s)", "TestTotal"),
+        ("ok 1 - adds\nnot ok 2 - adds two numbers", "adds two numbers"),
+        ("test cart::empty ... ok\ntest cart::total ... FAILED", "cart::total"),
+    ],
+)
+def test_names_of_tests_that_failed(output: str, failing: str | None) -> None:
+    assert facts("x", [past("no", shell("pytest", output, error=True))]).get("failing") == failing
+
+
+def test_only_runs_of_tests_name_tests() -> None:
+    calls = shell("pytest", "FAILED a - x"), shell("cat log", "FAILED b - x"), shell("pytest")
+    assert facts("x", [past("no", *calls)])["failing"] == "a"
+
+
+@pytest.mark.parametrize(
+    ("calls", "error"),
+    [
+        ((shell("pytest", "E  KeyError: 3\n1 failed", error=True),), "KeyError: 3"),
+        ((shell("pytest", "E  KeyError: 3\n1 failed"),), "KeyError: 3"),
+        ((shell("pytest", "E  KeyError: 3", error=True), shell("pytest", "1 passed")), None),
+        ((shell("pytest", "1 passed"), shell("cat x", "OSError: x", error=True)), "OSError: x"),
+        ((shell("pytest -v", "t.py::test_raises_ValueError PASSED\n1 passed"),), None),
+    ],
+)
+def test_errors_that_are_over_are_no_fact(calls: tuple[ToolCall, ...], error: str | None) -> None:
+    assert facts("x", [past("no", *calls)]).get("error") == error
+
+
 def test_without_a_folder_an_artifact_shows_the_changes() -> None:
     given = past(artifacts=(Artifact(PATCH, DIFF), Artifact("notes", "x")))
     assert facts("x", [given])["files"] == "cart.py"
