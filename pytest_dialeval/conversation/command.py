@@ -14,12 +14,12 @@ from pytest_dialeval.conversation.fault import shortened
 from pytest_dialeval.conversation.program import Program
 from pytest_dialeval.errors import AgentFault, HarnessFault
 from pytest_dialeval.programs import environ
+from pytest_dialeval.programs.run_to_end import NOT_STARTED
 from pytest_dialeval.records.text import clean
 from pytest_dialeval.records.transcript import Turn
 from pytest_dialeval.workspaces.environment import agents_environment
 
 FAREWELL = 2.0  # seconds that a program has to end by itself after `close`
-_NOT_STARTED = (126, 127)  # what shells and env say of a command that they cannot run
 _SHOWN = 200
 
 
@@ -95,7 +95,7 @@ class CommandAgent:
 
     async def _ended(self, program: Program) -> HarnessFault | AgentFault:
         words = await program.last_words()
-        if program.exit_code in _NOT_STARTED and not self._answered:
+        if program.exit_code in NOT_STARTED and not self._answered:
             return HarnessFault(f"the program cannot be started: it {words}")
         return AgentFault(f"the program {words}")
 

@@ -153,6 +153,6 @@ def _brief(task: Task, draw: Draw, limits: Limits) -> Brief:
         language=task.language,
         opening=task.opening,
         conversation=uuid4().hex,
-        seed=f"{int(draw.unit('agent') * (1 << 53)):014x}",
+        seed=draw.word("agent"),
         turn_timeout=limits.turn_timeout,
     )

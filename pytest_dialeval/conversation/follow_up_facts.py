@@ -18,7 +18,16 @@ _READ = 20_000  # characters at the end of an answer or an output: what counts i
 _QUOTED = 120  # characters of a fact: it stands inside a sentence
 _COMMAND_KEYS = ("command", "cmd", "commands", "script")
 _SHELLS = ("bash", "shell", "sh", "terminal", "execute", "run")
-_FAILED = re.compile(r"^(?:FAILED|ERROR|--- FAIL:|FAIL:|not ok)\s+(\S+)", re.MULTILINE)
+# The name of a test that failed: of pytest, unittest and go, of TAP, of cargo.
+_FAILED = re.compile(
+    r"^(?:(?:FAILED|ERROR) |(?:(?:--- )?FAIL|ERROR): )([^\s(]\S*)"
+    r"|^not ok \d+ (?:- )?(\S.*)|^test (\S+) \.\.\. FAILED$",
+    re.MULTILINE,
+)
+_FAILURES = re.compile(
+    r"\b[1-9]\d* (?:failed|failures?|errors?)\b|\b(?:failures|errors)=[1-9]|^E  |^Traceback ",
+    re.MULTILINE,
+)
 _ERROR = re.compile(r"\b\w*(?:Error|Exception)\b|\berror\b|\bpanic\b|^E  ", re.MULTILINE)
 _ADDED = re.compile(r"^\+\+\+ (?:b/)?([^\t\n]+)", re.MULTILINE)
 _SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]?")
@@ -73,10 +82,17 @@ def last_patch(rounds: Sequence[Past]) -> str:
     return next(map(patch_of, known), "")
 
 
+def _on_the_same_files(rounds: Sequence[Past]) -> Iterator[Past]:
+    """The last round, and those before it that left the work as it is now; all without a folder."""
+    for past in reversed(rounds):
+        yield past
+        if past.done is not None and past.done.work.changed:
+            return
+
+
 def last_check(rounds: Sequence[Past]) -> Check | None:
     """The verifier's word on the work as it is now; None where it was changed since."""
-    known = (each.done for each in reversed(rounds) if each.done is not None)
-    return next((each.check for each in known if each.check or each.work.changed), None)
+    return next(filter(None, map(check_of, _on_the_same_files(rounds))), None)
 
 
 def failing_checks(check: Check | None) -> list[str]:
@@ -85,11 +101,11 @@ def failing_checks(check: Check | None) -> list[str]:
 
 
 def output_of_tests(rounds: Sequence[Past]) -> str:
-    """What the last run of tests printed: the verifier's, else the agent's own."""
+    """What the last run of tests on the work as it is now printed: the verifier's, else its own."""
     check = last_check(rounds)
     if check is not None and check.output.strip():
         return check.output
-    for past in reversed(rounds):
+    for past in _on_the_same_files(rounds):
         for call in reversed(calls_of(past)):
             if call.result and runs_tests(call):
                 return call.result
@@ -113,13 +129,19 @@ def troubles(rounds: Sequence[Past]) -> Iterator[str]:
             yield "no new patch in this round"
         if last.done.work.note:
             yield last.done.work.note
-    if _claims_tests(last):
+    if _claims_tests(last) and not _tested(rounds):
         yield "it says that tests ran or passed, but no command of this round ran any"
 
 
 def _claims_tests(past: Past) -> bool:
     said = past.reply.text if past.reply else ""
-    return any(claims(normal(said[-_READ:]))) and not any(map(runs_tests, calls_of(past)))
+    return any(claims(normal(said[-_READ:])))
+
+
+def _tested(rounds: Sequence[Past]) -> bool:
+    """Whether tests ran in the last round, or before it on the same files."""
+    known = rounds[-1:] if rounds[-1].done is None else _on_the_same_files(rounds)
+    return any(runs_tests(call) for each in known for call in calls_of(each))
 
 
 def facts(request: str, rounds: Sequence[Past]) -> dict[str, str]:
@@ -132,6 +154,7 @@ def facts(request: str, rounds: Sequence[Past]) -> dict[str, str]:
     output = output_of_tests(rounds)
     # A verifier that is content has nothing that fails, whatever the agent's own runs said before.
     broken = check is None or check.passed is not True
+    told = output if check is not None or _fails(output) else ""
     found = {
         "request": _sentence(request),
         "earlier": _sentence(earlier[0].instruction) if earlier else "",
@@ -139,7 +162,7 @@ def facts(request: str, rounds: Sequence[Past]) -> dict[str, str]:
         "files": listed(_files(rounds), 3),
         "command": _line(commands[-1]) if commands else "",
         "failing": _line(_failing(check, output)) if broken else "",
-        "error": _line(_error(rounds, output)).rstrip(".:;。") if broken else "",
+        "error": _line(_error(rounds, told)).rstrip(".:;。") if broken else "",
     }
     return {name: value for name, value in found.items() if value}
 
@@ -162,12 +185,28 @@ def _failing(check: Check | None, output: str) -> str:
     if names := failing_checks(check):
         return names[0]
     found = _FAILED.search(output)
-    return found[1] if found else ""
+    return next(filter(None, found.groups())) if found else ""
 
 
 def _error(rounds: Sequence[Past], output: str) -> str:
-    failed = [each.result or "" for past in rounds[-1:] for each in calls_of(past) if each.error]
-    return next(filter(None, map(_error_line, reversed([*failed, output]))), "")
+    told = [*_failed_calls(rounds), output]
+    return next(filter(None, map(_error_line, reversed(told))), "")
+
+
+def _failed_calls(rounds: Sequence[Past]) -> list[str]:
+    """What calls of the last round gave that failed, since tests ran last and did not."""
+    failed: list[str] = []
+    for call in calls_of(rounds[-1]) if rounds else ():
+        if call.error:
+            failed.append(call.result or "")
+        elif runs_tests(call) and not _fails(call.result or ""):
+            failed.clear()
+    return failed
+
+
+def _fails(output: str) -> bool:
+    """Whether tests that printed this failed: names of those that pass may speak of errors."""
+    return bool(_FAILED.search(output) or _FAILURES.search(output))
 
 
 def _error_line(text: str) -> str:

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
 
 from pytest_dialeval.conversation.follow_up_context import Context
 from pytest_dialeval.models.json_reply import closed_object
-from pytest_dialeval.planning.draw import Draw
 from pytest_dialeval.records.task import Persona, Script
 from pytest_dialeval.records.text import clean
 
@@ -50,17 +48,6 @@ class Asked:
     examples: Sequence[str]  # of such a message, with this conversation's facts
     nonce: str
     refused: str = ""  # why the reply before this one was not sent
-
-
-def nonce_of(draw: Draw, round_number: int, texts: Sequence[str]) -> str:
-    """A word for this message that stands nowhere in what is shown."""
-    shown = [each.casefold() for each in texts]
-    for index in count():
-        number = int(draw.unit(f"nonce of follow-up {round_number}", index) * (1 << 53))
-        nonce = f"{number:014x}"
-        if not any(nonce in each for each in shown):
-            return nonce
-    raise AssertionError("count() has no end")
 
 
 def follow_up_messages(asked: Asked) -> tuple[Message, ...]:

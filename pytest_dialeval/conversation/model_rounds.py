@@ -15,7 +15,6 @@ from pytest_dialeval.conversation.follow_up_prompt import (
     SCHEMA,
     Asked,
     follow_up_messages,
-    nonce_of,
 )
 from pytest_dialeval.conversation.rounds_user import FollowUp, RoundsUser, TemplateFollowUps
 from pytest_dialeval.conversation.user import Simulator
@@ -86,7 +85,8 @@ class ModelFollowUps:
         shown = context(due.request, due.behaviour.goal, due.past, self._limit)
         examples = self._examples(due)
         texts = [each.text for each in shown.sections]
-        nonce = nonce_of(self._draw, due.number, [*texts, *examples])
+        purpose = f"nonce of follow-up {due.number}"
+        nonce = self._draw.unseen_word(purpose, [*texts, *examples])
         asked = Asked(self._persona, self._language, shown, examples, nonce, refused)
         expected = self._expected(due, nonce, examples)
         guarded = Guarded(tuple(_work(due.past)), self._hidden)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
 
 from pytest_dialeval.planning.draw import Draw
 from pytest_dialeval.records.task import Persona, Script, State
@@ -63,13 +62,8 @@ def nonce_of(draw: Draw, past: Iterable[Turn | Spoken]) -> str:
     Drawn for the trial, so that calls of one conversation begin alike and endpoints can cache
     them; an agent that guesses it is met by the next one.
     """
-    said = [text.casefold() for each in past for text in _texts(each)]
-    for index in count():
-        number = int(draw.unit("nonce of the user's prompt", index) * (1 << 53))
-        nonce = f"{number:014x}"
-        if not any(nonce in each for each in said):
-            return nonce
-    raise AssertionError("count() has no end")
+    said = (text for each in past for text in _texts(each))
+    return draw.unseen_word("nonce of the user's prompt", said)
 
 
 def user_messages(scene: Scene) -> tuple[Message, ...]:

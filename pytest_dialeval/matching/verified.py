@@ -58,7 +58,7 @@ def _match(view: View, params: VerifierParams) -> MatcherResult:
     if not rounds:
         raise NotMeasured("no verifier has looked at this conversation's work (task.verifier)")
     held = max([*rounds, *(each.round for each in view.turns)])
-    wanted = {"first": 1, "last": max(rounds)}.get(str(params.after), params.after)
+    wanted = {"first": 1, "last": held}.get(str(params.after), params.after)
     check = rounds.get(int(wanted))
     if check is None:
         return _without(int(wanted), held, rounds, params)

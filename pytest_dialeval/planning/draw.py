@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import count
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -26,6 +27,16 @@ class Draw:
         parts = [self.seed, self.task, self.persona, self.trial, purpose, index]
         digest = blake2b(json.dumps(parts).encode(), digest_size=8).digest()
         return (int.from_bytes(digest, "big") >> 11) / (1 << 53)
+
+    def word(self, purpose: str, index: int = 0) -> str:
+        """Fourteen hexadecimal digits."""
+        return f"{int(self.unit(purpose, index) * (1 << 53)):014x}"
+
+    def unseen_word(self, purpose: str, texts: Iterable[str]) -> str:
+        """The first of such words that stands in none of the texts."""
+        seen = [each.casefold() for each in texts]
+        words = (self.word(purpose, index) for index in count())
+        return next(word for word in words if not any(word in each for each in seen))
 
     def choice(self, options: Sequence[T], purpose: str, index: int | str = 0) -> T:
         """One of the options, each equally likely."""

@@ -40,8 +40,9 @@ from pytest_dialeval.records.plan import PlannedTrial
 from pytest_dialeval.records.run import Graded
 from pytest_dialeval.records.suite import AgentSpec
 from pytest_dialeval.runs.directory import RunDirectory
+from pytest_dialeval.runs.grader import Grader, Held
 from pytest_dialeval.runs.ledger import LedgerWriter
-from pytest_dialeval.runs.trial import Grader, Held, LiveTrial, held_recording, held_without
+from pytest_dialeval.runs.trial import LiveTrial, held_recording, held_without
 from pytest_dialeval.traces.redaction import Redaction
 
 if TYPE_CHECKING:

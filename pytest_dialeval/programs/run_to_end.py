@@ -18,6 +18,7 @@ from pytest_dialeval.programs.kept import Kept
 from pytest_dialeval.programs.strays import MARK, end_strays, new_mark
 from pytest_dialeval.records.monotonic import monotonic
 
+NOT_STARTED = (126, 127)  # what shells and env say of a command that they cannot run
 KEEP = 16_384  # bytes of output
 _LOOK = 0.05  # seconds between two looks at whether it is to be stopped
 _SOON = 0.002  # seconds: one that has closed its output is about to end

@@ -57,10 +57,12 @@ class Changes:
         taken = [each for each in found.entries if GIT not in each.path.lower().split("/")]
         notes = _Notes(self._folder, found)
         tracked = self._tracked()
-        fit = self._fitting([each for each in taken if notes.readable(each)], notes)
-        ignored = self._ignored({each.path for each in fit} - tracked)
+        readable = [each for each in taken if notes.readable(each)]
+        # First, so that what no patch would hold takes no room from what it would.
+        ignored = self._ignored({each.path for each in readable} - tracked)
+        fit = self._fitting([each for each in readable if each.path not in ignored], notes)
         self._forget(tracked - {each.path for each in taken} - _below(tracked, found.unread))
-        self._take_in([each.path for each in fit if each.path not in ignored], notes)
+        self._take_in([each.path for each in fit], notes)
         return Snapshot(self._tree(self._folder), notes.text)
 
     def difference(self, start: Snapshot, now: Snapshot) -> Difference:
@@ -112,7 +114,8 @@ class Changes:
                 break
             total -= each.size
             notes.too_large.append(each.path)
-        return [each for each in entries if each.path not in notes.too_large]
+        left_out = set(notes.too_large)
+        return [each for each in entries if each.path not in left_out]
 
     def _tracked(self) -> set[str]:
         return set(_paths(self._git(self._git_alone, "ls-files", "-z")))

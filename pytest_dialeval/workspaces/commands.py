@@ -11,13 +11,12 @@ from pathlib import Path
 
 from pytest_dialeval.errors import HarnessFault
 from pytest_dialeval.programs import environ
-from pytest_dialeval.programs.run_to_end import Ended, run_to_end
+from pytest_dialeval.programs.run_to_end import NOT_STARTED, Ended, run_to_end
 from pytest_dialeval.records.work import Check, Verifier
 from pytest_dialeval.workspaces.copying import take_away
 from pytest_dialeval.workspaces.environment import plain_environment
 from pytest_dialeval.workspaces.result import NoResult, Result, by_exit, by_file
 
-_NOT_STARTED = (126, 127)  # what shells and env say of a command that they cannot run
 _KILLED = -9
 _SHOWN = 200  # characters of a line
 
@@ -98,7 +97,7 @@ class Commands:
         if ended.status is None:
             deadline = f"{self.verifier.deadline:g} s (task.verifier.deadline)"
             raise NoResult(f"it had not ended after {deadline}")
-        if ended.status in _NOT_STARTED:
+        if ended.status in NOT_STARTED:
             raise NoResult(f"it can't be run (exit status {ended.status})")
         if ended.status == _KILLED:
             raise NoResult("it was killed from outside, perhaps for want of memory")

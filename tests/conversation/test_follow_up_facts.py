@@ -16,6 +16,7 @@ from pytest_dialeval.records.follow_up import ANCHOR, FIELDS
 from pytest_dialeval.records.transcript import Artifact, ToolCall, Turn
 from pytest_dialeval.records.work import PATCH, Check, Done, RoundWork
 
+CLAIMED = "it says that tests ran or passed, but no command of this round ran any"
 DIFF = "diff --git a/cart.py b/cart.py\n--- a/cart.py\n+++ b/cart.py\n@@ -1 +1 @@\n-x\n+y\n"
 
 
@@ -95,6 +96,43 @@ def test_a_verifier_that_spoke_of_other_work_accuses_nobody() -> None:
     assert not {"failing", "error"} & facts("x", [failed, mended]).keys()
     own = past("No.", shell("pytest", "FAILED test_b - x"), number=2, done=work())
     assert facts("x", [failed, own])["failing"] == "test_b"
+    assert "failing" not in facts("x", [failed, own, past(number=3, done=work())])
+
+
+@pytest.mark.parametrize(
+    ("output", "failing"),
+    [
+        ("t.py F\nFAILED t.py::test_a - assert 3", "t.py::test_a"),
+        ("ERROR    root:a.py:3 boom\nERROR t.py - ImportError", "t.py"),
+        ("FAIL: test_a (t.T.test_a)\nFAILED (failures=1)", "test_a"),
+        ("ERROR: test_b (t.T.test_b)\nFAILED (errors=1)", "test_b"),
+        ("FAILED (errors=1)", None),
+        ("--- FAIL: TestTotal (0.00s)", "TestTotal"),
+        ("ok 1 - adds\nnot ok 2 - adds two numbers", "adds two numbers"),
+        ("test cart::empty ... ok\ntest cart::total ... FAILED", "cart::total"),
+    ],
+)
+def test_names_of_tests_that_failed(output: str, failing: str | None) -> None:
+    assert facts("x", [past("no", shell("pytest", output, error=True))]).get("failing") == failing
+
+
+def test_only_runs_of_tests_name_tests() -> None:
+    calls = shell("pytest", "FAILED a - x"), shell("cat log", "FAILED b - x"), shell("pytest")
+    assert facts("x", [past("no", *calls)])["failing"] == "a"
+
+
+@pytest.mark.parametrize(
+    ("calls", "error"),
+    [
+        ((shell("pytest", "E  KeyError: 3\n1 failed", error=True),), "KeyError: 3"),
+        ((shell("pytest", "E  KeyError: 3\n1 failed"),), "KeyError: 3"),
+        ((shell("pytest", "E  KeyError: 3", error=True), shell("pytest", "1 passed")), None),
+        ((shell("pytest", "1 passed"), shell("cat x", "OSError: x", error=True)), "OSError: x"),
+        ((shell("pytest -v", "t.py::test_raises_ValueError PASSED\n1 passed"),), None),
+    ],
+)
+def test_errors_that_are_over_are_no_fact(calls: tuple[ToolCall, ...], error: str | None) -> None:
+    assert facts("x", [past("no", *calls)]).get("error") == error
 
 
 def test_without_a_folder_an_artifact_shows_the_changes() -> None:
@@ -125,7 +163,7 @@ def test_signs_of_trouble() -> None:
         "failing checks: test_b",
         "no new patch in this round",
         "the agent deleted its folder",
-        "it says that tests ran or passed, but no command of this round ran any",
+        CLAIMED,
     ]
 
 
@@ -144,6 +182,15 @@ def test_claims_without_a_command(claim: str) -> None:
 )
 def test_what_is_no_claim(text: str) -> None:
     assert not list(troubles([past(text)]))
+
+
+def test_tests_of_a_round_before_hold_for_the_same_files_alone() -> None:
+    ran = past("Done.", shell("pytest -q", "2 passed"), done=work())
+    same = past("All tests pass.", number=2, done=work(changed=False))
+    other = past("All tests pass.", number=2, done=work())
+    assert list(troubles([ran, same])) == ["no new patch in this round"]
+    assert list(troubles([ran, other])) == [CLAIMED]
+    assert list(troubles([ran, past("All tests pass.", number=2)])) == [CLAIMED]
 
 
 def test_only_the_last_round_is_in_trouble() -> None:

@@ -53,6 +53,12 @@ def test_rewards_and_last_words() -> None:
     )
 
 
+def test_turns_without_words_were_searched() -> None:
+    silent = View((Turn(1, "user", "go", 1), Turn(2, "agent", "", 1)), checks=(PASSED,))
+    result = ask("verifier", 1, silent)
+    assert (quotes(result), result.searched) == ([], (2,))
+
+
 def test_of_a_round_the_last_check_counts() -> None:
     assert ask("verifier", 1, dialogue(check(1, False), check(1, True))).score == 1
 
@@ -63,6 +69,8 @@ def test_of_a_round_the_last_check_counts() -> None:
         ("verifier", None, (), "no verifier has looked"),
         ("verifier", None, (PASSED, check(3, None)), "after round 3: it hung"),
         ("verifier", 2, (PASSED, FAILED), "did not run after round 2, only after 1, 3"),
+        ("verifier", 3, (PASSED,), "did not run after round 3, only after 1"),
+        ("verifier", "last", (PASSED,), "did not run after round 3, only after 1"),
         ("no_regression", None, (), "no verifier has looked"),
         ("no_regression", None, (PASSED, check(3, None)), "after round 3: it hung"),
     ],

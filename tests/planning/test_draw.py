@@ -41,6 +41,13 @@ def test_numbers_that_must_never_change() -> None:
     assert Draw("种子", "升级", "犹豫", 2).unit("noise", "a") == 0.8690776896962418
 
 
+def test_a_word_that_stands_in_no_text() -> None:
+    first, second = DRAW.word("nonce"), DRAW.word("nonce", 1)
+    assert len(first) == len(second) == 14
+    assert DRAW.unseen_word("nonce", []) == first
+    assert DRAW.unseen_word("nonce", ["x", f"<<<{first.upper()} end"]) == second
+
+
 def test_units_are_uniform() -> None:
     # 10 000 draws in 20 bins of 500 each: chi-square with 19 degrees of freedom stays below 43.8
     # in 999 of 1000 sets of honest numbers, and these numbers are always the same ones.

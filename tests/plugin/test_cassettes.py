@@ -20,7 +20,7 @@ from pytest_dialeval.models.cassette_file import read_cassette
 from pytest_dialeval.plugin.calling import merge_tapes, tape_name
 from pytest_dialeval.records.verdict import Verdict
 from pytest_dialeval.runs.directory import RunDirectory
-from pytest_dialeval.runs.trial import Grader
+from pytest_dialeval.runs.grader import Grader
 from tests.models.scripted_chat import a_call
 from tests.models.test_cassette import an_entry, taped
 from tests.runs.samples import source

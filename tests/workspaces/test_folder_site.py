@@ -263,6 +263,15 @@ def test_what_a_patch_cannot_hold_is_noted(tmp_path: Path):
     )
 
 
+def test_what_is_ignored_takes_no_room_from_the_work(tmp_path: Path):
+    def work(at: Path) -> None:
+        lay(at, {"installed/big": b"x" * 4_000, "calc.py": f"{FIXED}# {'x' * 6_000}\n"})
+
+    repo = folder(tmp_path, {**CODE, ".gitignore": "installed/\n"})
+    done = worked(site(repo, max_mb=0.008), work)[0]
+    assert (done.work.files, done.work.note) == (("calc.py",), "")
+
+
 def test_names_that_git_refuses_void_no_trial(tmp_path: Path):
     def work(at: Path) -> None:
         lay(at, {".GIT/x": "", "sub/.Git/y": "", "calc.py": FIXED})
