@@ -141,3 +141,22 @@ def test_without_a_thread_for_the_disk_the_loop_writes_itself(shop: Shop) -> Non
 
     result.assert_outcomes(passed=2)
     assert len(shop.traces()) == 2
+
+
+def test_a_test_that_waits_for_any_child_leaves_work_unmeasured_in_one_sentence(
+    shop: Shop,
+) -> None:
+    shop.write("work/file.txt", "x")
+    shop.write("slow.py", AGENT)
+    shop.write("conftest.py", "import signal\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n")
+    shop.suite(
+        task={"id": "shop", "max_rounds": 2, "workspace": "work"},
+        agents={"slow": {"use": "python:slow.py:slow"}},
+    )
+
+    result = shop.pytester.runpytest_subprocess("-p", "dialeval", "-rA")
+
+    result.assert_outcomes(errors=1)
+    why = "git init can't be run: its exit status is lost: some code in this process waits for any"
+    result.stdout.fnmatch_lines([f"unmeasured: {why} child (harness_error)"])
+    assert "Traceback" not in result.stdout.str()
