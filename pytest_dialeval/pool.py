@@ -24,6 +24,7 @@ from pytest_dialeval.conversation.lull import Lull
 from pytest_dialeval.conversation.owned_task import owned_task
 from pytest_dialeval.conversation.steps import Steps
 from pytest_dialeval.errors import DialevalError, HarnessFault
+from pytest_dialeval.programs.begun import begun
 from pytest_dialeval.records.monotonic import monotonic
 from pytest_dialeval.records.run import Graded
 from pytest_dialeval.records.suite import TURN_TIMEOUT
@@ -149,10 +150,8 @@ class Pool:
             return
         job = _Job(work, {each: Future() for each in work.rubrics})
         self._jobs[work.trial] = job
-        if self._lost:
-            job.give_up(self._lost)
-        else:
-            self._send(self._enqueue, job)
+        if not self._send(self._enqueue, job):
+            job.give_up(self._lost or STOPPED)
 
     def knows(self, trial: str) -> bool:
         """Whether that trial was submitted."""
@@ -174,7 +173,7 @@ class Pool:
         if not job.started:
             self._send(self._hurry, job)
         if not self._wait(future):
-            raise HarnessFault(f"{trial}: {STOPPED}")
+            raise HarnessFault(f"{trial}: {self._lost or STOPPED}")
         if not self._over:
             self._lull.await_one(POLITE)
         answer = future.result()
@@ -282,18 +281,30 @@ class Pool:
     def _send(self, call: Callable[..., None], *args: object) -> bool:
         if self._closed or self._lost:
             return False
-        if self._loop is None:
-            self._loop = _Loop(self._lull)
-            self._loop.set_task_factory(owned_task)
-            self._thread = threading.Thread(
-                target=self._run, args=(self._loop,), name="dialeval-pool", daemon=True
-            )
-            self._thread.start()
         try:
-            self._loop.call_soon_threadsafe(call, *args)
+            loop = self._loop or self._begun()
+            loop.call_soon_threadsafe(call, *args)
+        except HarnessFault as error:
+            self._lost = str(error)
+            return False
         except RuntimeError:  # it ended by itself: whoever waits is told
             return False
         return True
+
+    def _begun(self) -> asyncio.AbstractEventLoop:
+        loop = _Loop(self._lull)
+        loop.set_task_factory(owned_task)
+        try:
+            self._thread = begun(
+                lambda: threading.Thread(
+                    target=self._run, args=(loop,), name="dialeval-pool", daemon=True
+                )
+            )
+        except HarnessFault:
+            loop.close()
+            raise
+        self._loop = loop
+        return loop
 
     # ---- the loop's side
 

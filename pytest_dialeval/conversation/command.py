@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from os.path import isfile
 from pathlib import Path
 
 from pytest_dialeval.conversation.agent import Brief, Reply
@@ -54,7 +55,7 @@ class CommandAgent:
     def _from_afar(self) -> list[str]:
         """The command as it is found from another folder: words that name our files in full."""
         paths = [(each, self._folder / each) for each in self._command]
-        return [str(path) if path.is_file() else word for word, path in paths]
+        return [str(path) if isfile(path) else word for word, path in paths]
 
     async def reply(self, turns: tuple[Turn, ...]) -> Reply:
         """Its answer to the last turn."""

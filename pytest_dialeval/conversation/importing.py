@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
+from os.path import isfile
 from pathlib import Path
 from types import ModuleType
 
@@ -87,7 +88,7 @@ def _file(source: str, folders: Sequence[Path]) -> ModuleType:
 
 
 def _path(source: str, folders: Sequence[Path]) -> Path | None:
-    return next((each / source for each in folders if (each / source).is_file()), None)
+    return next((each / source for each in folders if isfile(each / source)), None)
 
 
 def _no_file(source: str, folders: Sequence[Path]) -> str:
@@ -134,7 +135,7 @@ def _module_file(source: str, folders: Sequence[Path]) -> Path | None:
     stem = Path(*source.split("."))
     for folder in folders:
         for path in (folder / stem / "__init__.py", folder / stem.with_name(f"{stem.name}.py")):
-            if path.is_file():
+            if isfile(path):
                 return path.resolve()
     return None
 

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Self
 
 from pytest_dialeval.conversation.pipes import Lines, Outlet, Tail
+from pytest_dialeval.errors import HarnessFault
+from pytest_dialeval.programs.begun import begun
 from pytest_dialeval.programs.guard import Guard
 
 TERM_GRACE = 0.25  # seconds between SIGTERM and SIGKILL
@@ -28,7 +30,6 @@ class Program:
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
-        self._guard = Guard(process.pid)
         self._loop = asyncio.get_running_loop()
         self._exited = asyncio.Event()
         self._reaped = asyncio.Event()
@@ -40,13 +41,14 @@ class Program:
         self.errors = Tail()
         self.exit_code: int | None = None
         name = f"end of program {process.pid}"
-        threading.Thread(target=self._wait, name=name, daemon=True).start()
+        begun(lambda: threading.Thread(target=self._wait, name=name, daemon=True))
+        self._guard = Guard(process.pid)  # that thread asks for it when it may reap
 
     @classmethod
     async def begin(
         cls, command: Sequence[str], folder: Path, environment: Mapping[str, str]
     ) -> Self:
-        """Start it; OSError where that is not possible."""
+        """Start it; OSError or HarnessFault where that is not possible."""
         process = subprocess.Popen(  # noqa: ASYNC220 (returns when the program has begun)
             command,
             cwd=folder,
@@ -56,14 +58,18 @@ class Program:
             stderr=subprocess.PIPE,
             start_new_session=True,  # a group of its own, and no Ctrl-C from our terminal
         )
-        program = cls(process)
+        try:
+            program = cls(process)
+        except HarnessFault:
+            _undo(process)
+            raise
         try:
             await program._connect()
         except BaseException:
             try:
                 await program.stop(0)
             finally:
-                program._close_pipes()
+                _close_pipes(process)
             raise
         return program
 
@@ -114,12 +120,6 @@ class Program:
         err, _ = await self._loop.connect_read_pipe(lambda: self.errors, pipes.stderr)
         self._transports.append(err)
 
-    def _close_pipes(self) -> None:
-        """Those that no transport closes."""
-        for each in (self._process.stdin, self._process.stdout, self._process.stderr):
-            if each is not None:
-                each.close()
-
     async def _over(self, event: asyncio.Event, patience: float) -> bool:
         with suppress(TimeoutError):
             async with asyncio.timeout(patience):
@@ -143,6 +143,21 @@ class Program:
     def _tell(self, event: asyncio.Event) -> None:
         with suppress(RuntimeError):  # the loop has closed
             self._loop.call_soon_threadsafe(event.set)
+
+
+def _undo(process: subprocess.Popen[bytes]) -> None:
+    """End one that nobody will wait for."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    _close_pipes(process)
+    process.wait()
+
+
+def _close_pipes(process: subprocess.Popen[bytes]) -> None:
+    """Those that no transport closes."""
+    for each in (process.stdin, process.stdout, process.stderr):
+        if each is not None:
+            each.close()
 
 
 def _exit_code(process: subprocess.Popen[bytes]) -> int | None:

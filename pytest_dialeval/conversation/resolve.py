@@ -6,6 +6,7 @@ import asyncio
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from os.path import exists
 from pathlib import Path
 from typing import cast
 
@@ -175,7 +176,7 @@ class _Declared:
         if not written:
             raise HarnessFault(f"{self._spec.use!r} needs the key {key!r}: its file")
         for folder in self._folders:
-            if (folder / written).exists():
+            if exists(folder / written):
                 return folder / written
         raise HarnessFault(f"there is no {written!r} in {places(self._folders)}")
 

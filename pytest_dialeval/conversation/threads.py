@@ -17,6 +17,7 @@ from typing import Generic, TypeVar
 from pytest_dialeval.conversation.current import current_conversation
 from pytest_dialeval.conversation.fault import fault_of
 from pytest_dialeval.errors import DialevalError, HarnessFault
+from pytest_dialeval.programs.begun import begun
 
 T = TypeVar("T")
 
@@ -86,14 +87,13 @@ class Crew:
         self.agent = agent
 
     def thread(self) -> AgentThread:
-        """A running thread for one conversation; HarnessFault where too many are stuck."""
+        """A running thread for one conversation; HarnessFault where there can be none."""
         stuck = sum(each.crew is self for each in _left())
         if stuck >= LEFT_MAX:
             text = f"{stuck} calls of agent {self.agent!r} have never returned; no more are started"
             raise HarnessFault(text)
-        thread = AgentThread(self, f"agent {self.agent} in {current_conversation.get()}")
-        thread.start()
-        return thread
+        name = f"agent {self.agent} in {current_conversation.get()}"
+        return begun(lambda: AgentThread(self, name))
 
 
 def left_threads() -> tuple[str, ...]:

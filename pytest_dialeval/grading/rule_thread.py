@@ -10,6 +10,7 @@ from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from pytest_dialeval.conversation.clock import LoopClock, patient
+from pytest_dialeval.programs.begun import begun
 
 T = TypeVar("T")
 
@@ -84,12 +85,14 @@ class RuleThread:
         return self._thread.is_alive()
 
     def _begin(self) -> None:
-        self._thread = threading.Thread(target=self._serve, name="dialeval-rules", daemon=True)
-        self._thread.start()
+        self._thread = None
+        self._thread = begun(
+            lambda: threading.Thread(target=self._serve, name="dialeval-rules", daemon=True)
+        )
 
     def _serve(self) -> None:
         own = threading.current_thread()
-        while self._thread is own and (call := self._calls.get()) is not None:
+        while self._thread in (own, None) and (call := self._calls.get()) is not None:
             if call.answer.cancelled():
                 continue
             # Not the clock that stands while the loop does: a pattern at work holds that up too.

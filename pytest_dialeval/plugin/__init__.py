@@ -45,7 +45,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def distributes(config: pytest.Config) -> bool:
     """Whether this process is xdist's controller, which hands all items to workers."""
     return (
-        config.pluginmanager.hasplugin("xdist")
+        any(map(config.pluginmanager.hasplugin, ("xdist", "xdist.plugin")))  # either by -p
         and config.getoption("dist", "no") != "no"
         and not config.getoption("collectonly", False)
         and not hasattr(config, "workerinput")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from os.path import isfile
 from pathlib import Path
 from traceback import walk_tb
 from typing import TYPE_CHECKING, Any
@@ -58,7 +59,7 @@ def _id(cell: Cell) -> str:
 def _source(engine: Engine, metafunc: pytest.Metafunc, case: DecoratedCase) -> LoadedSource:
     node = metafunc.definition
     path = (node.path.parent / case.suite).resolve()
-    if not path.is_file():
+    if not isfile(path):
         raise pytest.Collector.CollectError(
             f"{node.nodeid}: no suite {case.suite!r} beside {node.path.name} "
             "(the path is relative to the test file)"

@@ -12,7 +12,7 @@ from pytest_dialeval.plugin import outcomes
 from pytest_dialeval.plugin.closing import UNMEASURED, Closing
 from pytest_dialeval.plugin.matching_up import match_on_controller
 from pytest_dialeval.plugin.placing import run_path
-from pytest_dialeval.plugin.scheduling import TrialScheduling
+from pytest_dialeval.plugin.scheduling import TrialScheduling, left_in
 
 if TYPE_CHECKING:
     from pytest_dialeval.plugin.options import Settings
@@ -77,7 +77,7 @@ class ControllerHooks:
         """What models have to compare, now that all workers are done."""
         from pytest_dialeval.errors import DialevalError
 
-        if not any(self.path.glob("ledger.*.jsonl")):
+        if not left_in(self.path, "ledger.*.jsonl"):
             return
         try:
             self.closing.trouble += match_on_controller(self.config, self.settings, self.path)
@@ -87,7 +87,7 @@ class ControllerHooks:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Add up what the workers left; a session without dialogue items leaves nothing."""
-        if not any(self.path.glob("ledger.*.jsonl")) and not self._nothing_began():
+        if not left_in(self.path, "ledger.*.jsonl") and not self._nothing_began():
             return
         from pytest_dialeval.errors import DialevalError
         from pytest_dialeval.plugin.placing import write_plan
@@ -112,7 +112,7 @@ class ControllerHooks:
         Their gates are still to be said: an empty ledger stands for what never was.
         """
         option, reported = self.config.getoption, self.closing.reported
-        planned = self.closing.ran and any(self.path.glob("plan.*.json"))
+        planned = self.closing.ran and bool(left_in(self.path, "plan.*.json"))
         if option("setupplan", False) or option("setuponly", False):
             return False
         if not reported.seen and not planned:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,12 +69,19 @@ class TrialScheduling:
 
     def _plan(self) -> Plan | None:
         """What the workers say that they collected; None where they have no dialogue items."""
-        path = next(iter(sorted(self._run.glob("plan.*.json"))), None)
+        path = next(iter(left_in(self._run, "plan.*.json")), None)
         if path is None:
             return None
         from pytest_dialeval.runs.record import read_plan
 
         return read_plan(path)
+
+
+def left_in(run: Path, pattern: str) -> list[Path]:
+    """Files that workers wrote into a run's folder; none where nobody may look into it."""
+    with suppress(OSError):  # a path that is too long, which the workers have said
+        return sorted(run.glob(pattern))
+    return []
 
 
 def _grouping(trials: dict[str, str], mode: str) -> Callable[[str], str | None]:

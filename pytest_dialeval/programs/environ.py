@@ -1,12 +1,14 @@
-"""os.environ, read while pytest changes it on the main thread."""
+"""os.environ, read while pytest and tests change it on the main thread."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar
 
 RUNNING = "PYTEST_CURRENT_TEST"  # pytest sets it before an item, and takes it away after it
+_TRIES = 100  # more than a test's monkeypatch brings about by chance
 
 T = TypeVar("T")
 
@@ -20,15 +22,14 @@ def changed_meanwhile(error: BaseException) -> bool:
 
 
 def undisturbed(read: Callable[[], T]) -> T:
-    """What it reads of os.environ, on whatever thread; once more where pytest came between."""
-    while True:
-        try:
+    """What it reads of os.environ, on whatever thread; once more where a name it met was gone."""
+    for _ in range(_TRIES):
+        with suppress(KeyError):
             return read()
-        except KeyError as error:
-            if not changed_meanwhile(error):
-                raise
+    return read()
 
 
 def environment() -> dict[str, str]:
-    """A copy of os.environ."""
-    return undisturbed(lambda: dict(os.environ))
+    """A copy of os.environ, without what goes while it is made."""
+    found = [(name, os.environ.get(name)) for name in list(os.environ)]
+    return {name: value for name, value in found if value is not None}

@@ -8,13 +8,18 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeVar
 
+from pytest_dialeval.programs.begun import begun
+
 T = TypeVar("T")
 
 _PATIENCE = 1.0  # seconds for work that was told to stop
 
 
 async def off_loop(work: Callable[[threading.Event], T], name: str) -> T:
-    """What it returns or raises; when this is cancelled, its event is set and its end awaited."""
+    """What it returns or raises; when this is cancelled, its event is set and its end awaited.
+
+    HarnessFault where there is no thread for it.
+    """
     loop, stop = asyncio.get_running_loop(), threading.Event()
     answer: asyncio.Future[tuple[T | None, BaseException | None]] = loop.create_future()
 
@@ -26,7 +31,7 @@ async def off_loop(work: Callable[[threading.Event], T], name: str) -> T:
         with suppress(RuntimeError):  # the loop has closed: nobody waits any more
             loop.call_soon_threadsafe(_deliver, answer, result)
 
-    threading.Thread(target=run, name=name, daemon=True).start()
+    begun(lambda: threading.Thread(target=run, name=name, daemon=True))
     try:
         value, error = await asyncio.shield(answer)
     except asyncio.CancelledError:

@@ -44,8 +44,8 @@ class RunDirectory:
     def create(self) -> None:
         """Make the folder and forget the oldest runs; harmless when another worker made it."""
         runs = self.path.parent
-        ours = not runs.exists()  # a folder of the user's own keeps its own .gitignore
         with explained(self.path):
+            ours = not runs.exists()  # a folder of the user's own keeps its own .gitignore
             self.traces.mkdir(parents=True, exist_ok=True)
         if ours:
             write_bytes(runs / ".gitignore", _GITIGNORE)
@@ -79,7 +79,10 @@ def known_runs(runs: Path) -> list[str]:
 
 
 def _age(run: Path) -> tuple[str, int]:
-    return run.name.rpartition("-")[0], (run / "traces").stat().st_ctime_ns
+    began = 0
+    with suppress(OSError):  # another session has just removed it, as the oldest
+        began = (run / "traces").stat().st_ctime_ns
+    return run.name.rpartition("-")[0], began
 
 
 def no_such_run(written: str, runs: Path, *, also: str = "") -> str:

@@ -8,6 +8,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from queue import SimpleQueue
 
+from pytest_dialeval.errors import HarnessFault
+from pytest_dialeval.programs.begun import begun
+
 
 class DiskThread:
     """One call after another, in one daemon thread."""
@@ -23,8 +26,13 @@ class DiskThread:
             call()
             return
         if self._thread is None:
-            self._thread = threading.Thread(target=self._serve, name="dialeval-disk", daemon=True)
-            self._thread.start()
+            try:
+                self._thread = begun(
+                    lambda: threading.Thread(target=self._serve, name="dialeval-disk", daemon=True)
+                )
+            except HarnessFault:  # the loop waits rather than that a trial is lost
+                call()
+                return
         loop = asyncio.get_running_loop()
         done: asyncio.Future[None] = loop.create_future()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os.path import exists
 from pathlib import Path
 
 from pytest_dialeval.errors import RunError
@@ -21,7 +22,7 @@ def open_results(written: str, folder: Path, runs: Path) -> Baseline:
             return read_baseline(path)
     except OSError as error:
         raise RunError(f"{written}: cannot be read: {error.strerror}") from None
-    if path.suffix == ".json" and not path.exists():
+    if path.suffix == ".json" and not exists(path):
         raise RunError(f"there is no baseline {written!r}{nearest(path)}")
     return _results(RunDirectory(find_run(written, folder, runs)))
 

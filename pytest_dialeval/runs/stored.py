@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hashlib import sha256
+from os.path import isdir
 from pathlib import Path
 
 from pytest_dialeval.errors import RunError
@@ -17,7 +18,7 @@ from pytest_dialeval.traces.reader import parse_trace
 def find_run(written: str, folder: Path, runs: Path) -> Path:
     """The folder of a run, given as a path or by its id; RunError says what is there instead."""
     for path in (folder / written, runs / written):
-        if (path / "traces").is_dir():
+        if isdir(path / "traces"):
             return path
     raise RunError(no_such_run(written, runs, also="here or "))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable
+from os.path import isfile
 
 from pytest_dialeval.errors import SuiteError
 from pytest_dialeval.records.model import ENDPOINT_NAMES
@@ -204,7 +205,7 @@ def _python_problem(place: Place, use: str, reading: Reading) -> str:
         return f"{shown(use)} must be python:module:object or python:file.py:object"
     if module.endswith(".py"):
         folders = (place.source.path.parent, reading.rootdir)
-        if not any((each / module).is_file() for each in folders):
+        if not any(isfile(each / module) for each in folders):
             guess = next(filter(None, (nearest(each / module) for each in folders)), "")
             return f"there is no file {shown(module)} in the suite's folder or in rootdir{guess}"
     elif not all(each.isidentifier() for each in module.split(".")):

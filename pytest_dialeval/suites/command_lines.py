@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
+from os.path import exists
 from pathlib import Path
 
 from pytest_dialeval.suites.form import shown
@@ -42,7 +43,7 @@ def lost_script(command: str, folders: Sequence[str]) -> str:
     """
     script = _script(command)
     paths = [Path(each, script) for each in folders]
-    if not script or any(each.exists() for each in paths):
+    if not script or any(map(exists, paths)):
         return ""
     guess = next(filter(None, map(nearest, paths)), "")
     return f"{shown(script)} is not there{guess}"

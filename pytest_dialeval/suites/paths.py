@@ -18,9 +18,12 @@ def inside(place: Place, written: str, rootdir: Path) -> Path | None:
 def folder_inside(place: Place, written: str, rootdir: Path) -> Path | None:
     """The same for a folder."""
     real = _within(place, written, rootdir, "folder")
-    if real is None or real.is_dir():
-        return real
-    what = "is a file, not a folder" if real.exists() else f"is not there{nearest(real)}"
+    try:
+        if real is None or real.is_dir():
+            return real
+        what = "is a file, not a folder" if real.exists() else f"is not there{nearest(real)}"
+    except OSError as exc:
+        what = f"can't be read: {exc.strerror}"
     where = f"paths are taken from {place.source.path.parent.name}/"
     place.error(f"{shown(written)} {what}; {where}")
     return None

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
+from typing import TypeVar
 
 from pytest_dialeval.errors import HarnessFault
 from pytest_dialeval.programs.off_loop import off_loop
@@ -22,6 +23,7 @@ from pytest_dialeval.workspaces.exam import Stored
 from pytest_dialeval.workspaces.git import Git, need_git
 from pytest_dialeval.workspaces.verifying import Verifying
 
+T = TypeVar("T")
 _NAMED = 500  # files of a round's record
 
 
@@ -75,11 +77,11 @@ class FolderSite:
 
     async def open(self) -> None:
         """Make the copy; HarnessFault says why there can be none."""
-        self._ground = await off_loop(self._open, "copying a workspace")
+        self._ground = await _beside(self._open, "copying a workspace")
 
     async def after(self, round_: int, *, last: bool) -> Done:
         """Store the patch, and run the verifier where it is due; once a round each."""
-        return await off_loop(lambda stop: self._after(round_, last, stop), "a workspace's round")
+        return await _beside(lambda stop: self._after(round_, last, stop), "a workspace's round")
 
     async def close(self) -> None:
         """Remove everything but the stored patches; harmless to repeat."""
@@ -171,6 +173,14 @@ class FolderSite:
             sha256=sha256(clear).hexdigest(),
             note="; ".join(filter(None, notes)),
         )
+
+
+async def _beside(work: Callable[[threading.Event], T], name: str) -> T:
+    """Off the loop; what the machine refuses is one sentence, for no agent's code runs here."""
+    try:
+        return await off_loop(work, name)
+    except OSError as error:
+        raise HarnessFault(f"the agent's folder can't be followed: {error}") from None
 
 
 def _remove_all(places: list[Path]) -> None:

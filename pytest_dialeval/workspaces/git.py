@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_dialeval.errors import HarnessFault
-from pytest_dialeval.programs.run_to_end import run_to_end
+from pytest_dialeval.programs.run_to_end import Ended, run_to_end
 from pytest_dialeval.suites.folder import LEFT_OUT
 
 DEADLINE = 120.0  # seconds for one call
@@ -86,12 +86,22 @@ class Git:
     def _run(
         self, tree: Path, words: tuple[str, ...], told: bytes, fine: Sequence[int], answer: object
     ) -> None:
+        try:
+            ended = self._ended(tree, words, told, answer)
+        except OSError as error:
+            raise HarnessFault(f"git {words[0]} can't be run: {error}") from None
+        if ended.status is None or ended.status not in fine:
+            late = f"had not ended after {DEADLINE:g} s"
+            how = late if ended.status is None else f"failed: {ended.output.strip()[:500]}"
+            raise HarnessFault(f"git {words[0]} {how}")
+
+    def _ended(self, tree: Path, words: tuple[str, ...], told: bytes, answer: object) -> Ended:
         settings = [word for item in _SETTINGS.items() for word in ("-c", "=".join(item))]
         where = [f"--git-dir={self._repository}", f"--work-tree={tree}"]
         with tempfile.TemporaryFile(dir=self.folder) as question:
             question.write(told)
             question.seek(0)
-            ended = run_to_end(
+            return run_to_end(
                 [self._program, *where, *settings, *words],
                 tree,  # `git apply` works where it is called
                 self._environment(),
@@ -101,10 +111,6 @@ class Git:
                 stdout=answer,  # type: ignore[arg-type]
                 trusted=True,
             )
-        if ended.status is None or ended.status not in fine:
-            late = f"had not ended after {DEADLINE:g} s"
-            how = late if ended.status is None else f"failed: {ended.output.strip()[:500]}"
-            raise HarnessFault(f"git {words[0]} {how}")
 
     def _environment(self) -> dict[str, str]:
         """None of the user's: GIT_* variables would speak of another repository."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from pytest_dialeval.conversation.clock import LoopClock
+from pytest_dialeval.errors import HarnessFault
 from pytest_dialeval.grading.rule_thread import RuleThread
 
 PATIENCE = 10.0
@@ -116,3 +117,20 @@ def test_closing_says_what_still_runs() -> None:
     assert rules.close(0.01)
     gate.set()
     assert not rules.close(PATIENCE)
+
+
+def test_without_a_thread_it_says_so_and_the_next_call_may_have_one(
+    rules: RuleThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    async def main() -> None:
+        with monkeypatch.context() as starved:
+            starved.setattr(threading.Thread, "start", refuse)
+            with pytest.raises(HarnessFault, match="can't start new thread"):
+                await rules(lambda: 1, 5)
+            assert not rules.close(0)
+        assert await rules(lambda: 2, 5) == 2
+
+    asyncio.run(main())

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import sys
 from textwrap import dedent
 
 import pytest
-
-import pytest_dialeval
 
 from .conftest import Shop
 
@@ -25,7 +23,6 @@ async def slow(message):
     await asyncio.sleep(0.05)
     return "Hello"
 """
-ROOT = Path(pytest_dialeval.__file__).parents[1]
 
 
 def beside(shop: Shop, test: str, *arguments: str) -> pytest.RunResult:
@@ -78,3 +75,88 @@ def test_a_clock_that_stands_all_the_time_stops_nothing_either(shop: Shop) -> No
     result.assert_outcomes(passed=3)
     for trace in shop.traces():
         assert 0.05 <= max(each.get("at", 0.0) for each in trace) < 30
+
+
+NO_THREAD = """
+import threading
+
+start = threading.Thread.start
+
+def refuse(self):
+    if self.name.startswith({name!r}):
+        raise RuntimeError("can't start new thread")
+    start(self)
+
+threading.Thread.start = refuse
+"""
+PROGRAM = """
+import json
+for line in open(0):
+    if json.loads(line)["type"] == "turn":
+        print(json.dumps({"text": "Hello"}), flush=True)
+"""
+WHY = "no thread can be started: can't start new thread; hold fewer conversations at once*"
+
+
+def starved(shop: Shop, name: str, **sections: object) -> pytest.RunResult:
+    """Run two trials where no thread of that name can be started."""
+    shop.write("conftest.py", NO_THREAD.format(name=name))
+    shop.write("agent.py", "def reply(message):\n    return 'Hello'\n")
+    shop.write("program.py", PROGRAM)
+    shop.suite(trials=2, **{"agents": {"agent": {"use": "python:agent.py:reply"}}, **sections})
+    return shop.pytester.runpytest_subprocess("-p", "dialeval", "-W", "error", "-rA")
+
+
+@pytest.mark.parametrize(
+    ("name", "use"),
+    [
+        ("agent ", "python:agent.py:reply"),
+        ("end of program", f"command:{sys.executable} program.py"),
+        ("dialeval-pool", "python:agent.py:reply"),
+    ],
+)
+def test_an_agent_for_which_there_is_no_thread_is_not_to_blame(
+    shop: Shop, name: str, use: str
+) -> None:
+    result = starved(shop, name, agents={"agent": {"use": use}})
+
+    result.assert_outcomes(errors=2)
+    assert result.ret == 10
+    result.stdout.fnmatch_lines([f"unmeasured: *{WHY}"])
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_a_folder_for_which_there_is_no_thread_is_not_the_agents(shop: Shop) -> None:
+    shop.write("work/file.txt", "x")
+
+    result = starved(shop, "copying", task={"id": "shop", "max_rounds": 2, "workspace": "work"})
+
+    result.assert_outcomes(errors=2)
+    result.stdout.fnmatch_lines([f"unmeasured: {WHY}(harness_error)"])
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_without_a_thread_for_the_disk_the_loop_writes_itself(shop: Shop) -> None:
+    result = starved(shop, "dialeval-disk")
+
+    result.assert_outcomes(passed=2)
+    assert len(shop.traces()) == 2
+
+
+def test_a_test_that_waits_for_any_child_leaves_work_unmeasured_in_one_sentence(
+    shop: Shop,
+) -> None:
+    shop.write("work/file.txt", "x")
+    shop.write("slow.py", AGENT)
+    shop.write("conftest.py", "import signal\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n")
+    shop.suite(
+        task={"id": "shop", "max_rounds": 2, "workspace": "work"},
+        agents={"slow": {"use": "python:slow.py:slow"}},
+    )
+
+    result = shop.pytester.runpytest_subprocess("-p", "dialeval", "-rA")
+
+    result.assert_outcomes(errors=1)
+    why = "git init can't be run: its exit status is lost: some code in this process waits for any"
+    result.stdout.fnmatch_lines([f"unmeasured: {why} child (harness_error)"])
+    assert "Traceback" not in result.stdout.str()

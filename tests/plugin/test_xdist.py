@@ -118,14 +118,15 @@ def test_row_18_summaries_are_equal_but_for_run_id_and_times(shop: Shop) -> None
         """,
     )
     found = []
-    for arguments in ((), ("-p", "xdist", "-n", "0"), ("-p", "xdist", "-n", "2")):
+    for plugin, workers in (("xdist", "0"), ("xdist", "2"), ("xdist.plugin", "2"), ("", "")):
+        arguments = ("-p", plugin, "-n", workers) if plugin else ()
         shop.pytester.runpytest_subprocess("-p", "dialeval", *arguments)
         summary = shop.summary
         for key in ("run_id", "created"):
             assert summary.pop(key)
         found.append(summary)
     assert found[0]["verdicts"]["failed"] > 0
-    assert found[0] == found[1] == found[2]
+    assert found[0] == found[1] == found[2] == found[3]
 
 
 def test_workers_write_their_own_plan_and_the_controller_merges(shop: Shop) -> None:

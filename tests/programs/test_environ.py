@@ -9,13 +9,14 @@ from pytest_dialeval.models.http import proxy_of
 from pytest_dialeval.programs.environ import RUNNING, changed_meanwhile, environment, undisturbed
 
 
-def test_a_copy_is_whole_while_the_name_of_the_running_test_comes_and_goes():
+@pytest.mark.parametrize("name", [RUNNING, "SOMETHING_OF_A_TEST"])
+def test_a_copy_is_whole_while_a_name_comes_and_goes(name: str):
     stop = threading.Event()
 
     def pytest_like() -> None:
         while not stop.is_set():
-            os.environ[RUNNING] = "test_x.py::test_x (call)"
-            os.environ.pop(RUNNING)
+            os.environ[name] = "test_x.py::test_x (call)"
+            os.environ.pop(name)
 
     mine = os.environ.pop(RUNNING)
     runner = threading.Thread(target=pytest_like)
@@ -27,15 +28,15 @@ def test_a_copy_is_whole_while_the_name_of_the_running_test_comes_and_goes():
         stop.set()
         runner.join()
         os.environ[RUNNING] = mine
-    wanted = {name: each for name, each in os.environ.items() if name != RUNNING}
+    wanted = {key: each for key, each in os.environ.items() if key != RUNNING}
     for each in found:
-        each.pop(RUNNING, None)
+        each.pop(name, None)
         assert each == wanted
     assert len(proxies) == 1
 
 
-def test_it_reads_once_more_only_where_pytest_came_between():
-    tries = iter([KeyError(RUNNING), KeyError(RUNNING), None])
+def test_it_reads_once_more_where_a_name_was_gone_but_not_for_ever():
+    tries = iter([KeyError(RUNNING), KeyError("SOMETHING_OF_A_TEST"), None])
 
     def read() -> str:
         if error := next(tries):
