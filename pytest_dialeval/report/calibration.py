@@ -8,6 +8,7 @@ from tabulate import tabulate
 
 from pytest_dialeval.grading.calibration import RubricCalibration
 from pytest_dialeval.records.text import visible
+from pytest_dialeval.records.wording import plural
 from pytest_dialeval.runs.calibrating import SuiteCalibration
 from pytest_dialeval.statistics.agreement import Share, Table
 from pytest_dialeval.statistics.corrected import Corrected
@@ -69,7 +70,8 @@ def _left_out(of: RubricCalibration) -> Iterator[str]:
     told = [f"{count} {name}" for name, count in counts.items() if count]
     if told:
         why = f" ({of.why_stale})" if of.stale else ""
-        yield f"{of.rubric}, {of.part}: left out of {of.labels} labels: {', '.join(told)}{why}"
+        trials = plural(of.labels, "labelled trial")
+        yield f"{of.rubric}, {of.part}: left out of {trials}: {', '.join(told)}{why}"
 
 
 def _corrected(rate: Corrected) -> str:

@@ -323,7 +323,7 @@ def test_calibrate_shows_what_is_stale(shop: Shop) -> None:
     play(shop, rubrics=[judged("stock", "lamp")], models={"judge": "openai:gpt-4o"})
     result = run("calibrate", labels)
     assert result.exit_code == 0
-    assert "stock, acceptance: left out of 2 labels: 2 stale (model, rubric changed)" in (
+    assert "stock, acceptance: left out of 2 labelled trials: 2 stale (model, rubric changed)" in (
         result.output.splitlines()
     )
     assert "not corrected: all labels are stale: model, rubric changed" in result.output

@@ -281,7 +281,9 @@ def test_differing_words_of_the_user_are_told_apart(two: Shop) -> None:
     every, same = rating(two), rating(two, 1)
     assert (every["rounds"], same["rounds"]) == ("all", "same instruction")
     assert (every["matches"], same["matches"]) == (2, 1)
-    result.stdout.fnmatch_lines(["1 of 2 matches had the same instruction; Elo over them alone: *"])
+    result.stdout.fnmatch_lines(
+        ["in 1 of 2 matches both agents heard the same words; Elo over them alone: *"]
+    )
 
 
 def test_the_order_of_rating_is_trial_case_round(two: Shop) -> None:
