@@ -234,8 +234,8 @@ def test_import_writes_traces_that_a_suite_can_grade(shop: Shop) -> None:
     ("arguments", "said"),
     [
         (("openia", "talks.jsonl"), "did you mean 'openai'?"),
-        (("openai", "nowhere.jsonl"), "nowhere.jsonl"),
-        (("tau-bench", "talks.jsonl"), "talks.jsonl"),
+        (("openai", "nowhere.jsonl"), "skipped nowhere.jsonl: there is no such file"),
+        (("tau-bench", "talks.jsonl"), "skipped talks.jsonl: is not 'tau-bench'; "),
     ],
 )
 def test_import_of_what_cannot_be_read(shop: Shop, arguments: tuple[str, str], said: str) -> None:
