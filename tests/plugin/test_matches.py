@@ -177,10 +177,12 @@ def test_the_user_role_compares_where_no_comparer_is_named(two: Shop) -> None:
     )
     two.write("conftest.py", PLAIN_USERS)
 
-    two.run()
+    result = two.run()
 
     assert asked(two)[0].startswith("comparer ")
     assert rating(two)["matches"] == 2
+    # The suite names no comparer, so whoever reads the ratings is told which model it was.
+    result.stdout.fnmatch_lines(["comparer (python:model.py:comparer:m): 4 calls, *"])
 
 
 @pytest.mark.parametrize(
