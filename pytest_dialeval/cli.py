@@ -290,7 +290,10 @@ def import_(format: str, files: tuple[Path, ...], out: Path) -> None:
         raise click.ClickException(str(error)) from None
     for skipped in report.skipped:
         place = "" if skipped.index is None else f" recording {skipped.index}"
-        click.echo(visible(f"skipped {skipped.path}{place}: {skipped.why}"), err=True)
+        # Of a file that can't be read the reason names it already, with its line.
+        named = not place and skipped.why.startswith(skipped.path)
+        where = "" if named else f"{skipped.path}{place}: "
+        click.echo(visible(f"skipped {where}{skipped.why}"), err=True)
     for note in report.notes:
         click.echo(visible(f"note: {note}"), err=True)
     click.echo(f"{len(report.written)} traces written to {out}")

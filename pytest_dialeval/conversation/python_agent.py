@@ -45,7 +45,7 @@ def _maker(obj: object, name: str) -> Callable[[], object]:
         Call.of(obj.reply, "message")  # type: ignore[attr-defined]
         return lambda: obj
     if not callable(obj):
-        text = f"agent {name!r} is {shown(obj)}; it must be a function of a message, or a class"
+        text = f"agent {name!r}: it is {shown(obj)}; it must be a function of a message, or a class"
         raise HarnessFault(f"{text} or an object with `reply`")
     if takes_nothing(obj):
         return cast(Callable[[], object], obj)
@@ -58,7 +58,8 @@ def _check_class(obj: type, name: str) -> None:
         raise HarnessFault(f"agent {name!r}: class {obj.__name__} has no method `reply`")
     if not takes_nothing(obj):
         text = f"agent {name!r}: class {obj.__name__} needs arguments to be made"
-        raise HarnessFault(f"{text}; give a function without parameters that makes it")
+        way = "take the brief in `start`, or give a function without parameters that makes it"
+        raise HarnessFault(f"{text}; {way}")
 
 
 def _blocks(obj: object) -> bool:
@@ -74,7 +75,7 @@ def is_async(function: object) -> bool:
 
 def _agent_like(made: object, name: str) -> object:
     if inspect.isclass(made) or not (callable(made) or hasattr(made, "reply")):
-        text = f"agent {name!r} is a function without parameters, so it makes the agent"
+        text = f"agent {name!r}: it is a function without parameters, so it makes the agent"
         raise HarnessFault(f"{text}: a function or an object with `reply`, not {shown(made)}")
     return made
 

@@ -62,7 +62,9 @@ def agent_factory(
         return declared.factory()
     except DialevalError as error:
         line = f" (line {spec.line})" if spec.line else ""
-        raise HarnessFault(f"agent {spec.name!r}{line}: {error}") from None
+        who = f"agent {spec.name!r}"
+        what = str(error).removeprefix(f"{who}: ")
+        raise HarnessFault(f"{who}{line}: {what}") from None
 
 
 def model_of(spec: AgentSpec) -> ModelSpec | None:

@@ -46,18 +46,19 @@ async def judged(judge: Judge, question: JudgeQuestion) -> Verdict:
 async def _vote(judge: Judge, question: JudgeQuestion) -> Verdict:
     """One vote; a reply that can't stand is asked for once more with the reason."""
     refused: list[str] = []
-    shown: list[str] = []  # the same with what was replied, for people alone
+    replies: dict[str, str] = {}  # reason -> what was replied, for people alone
     while len(refused) < _ASKED_AT_MOST:
         try:
             return _verdict(question, await judge(question), refused)
         except UnusableReply as exc:
             reason = clean(str(exc))
             refused.append(reason)
-            shown.append(f"{reason}{_replied(exc)}")
+            replies[reason] = _replied(exc) or replies.get(reason, "")
             question = replace(question, refused=reason)
         except Exception as exc:
             return _unscored(question, _why(exc), refused, fault=_fault(exc))
-    return _unscored(question, f"no reply of the judge could stand: {told(shown)}", refused)
+    why = told([f"{each}{replies[each]}" for each in refused])
+    return _unscored(question, f"no reply of the judge could stand: {why}", refused)
 
 
 def _replied(exc: UnusableReply) -> str:

@@ -53,8 +53,8 @@ def resolve_specs(
     """
     environment = environment or {}
     layers = [
-        ("[tool.dialeval.models]", _by_role(project or {})),
-        ("suite", _by_role(suite or {})),
+        ("[tool.dialeval.models]", _by_role(project or {}, "[tool.dialeval.models]")),
+        ("suite", _by_role(suite or {}, "suite")),
         ("environment", _of_environment(environment)),
         ("--dialeval-model", _of_options(options, "--dialeval-model")),
     ]
@@ -109,16 +109,16 @@ def _with_address(
     return ResolvedSpec(spec, sources)
 
 
-def _role(written: str) -> Role:
+def _role(written: str, source: str = "") -> Role:
     for role in ROLES:
         if role == written:
             return role
-    raise ModelProblem(unknown("role", written, ROLES))
+    raise ModelProblem(f"{source and f'{source}: '}{unknown('role', written, ROLES)}")
 
 
-def _by_role(models: Mapping[str, object]) -> dict[Role, object]:
+def _by_role(models: Mapping[str, object], source: str) -> dict[Role, object]:
     return {
-        _role(name): _off(written) if isinstance(written, str) else written
+        _role(name, source): _off(written) if isinstance(written, str) else written
         for name, written in models.items()
     }
 
@@ -138,7 +138,7 @@ def _of_options(options: Iterable[str], source: str) -> dict[Role, object]:
         role, equals, text = option.strip().partition("=")
         if not equals or not text.strip():
             raise ModelProblem(f"{source}: {option!r} is not ROLE=SPEC, e.g. judge=openai:NAME")
-        found[_role(role.strip())] = _off(text.strip())
+        found[_role(role.strip(), source)] = _off(text.strip())
     return found
 
 

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from pytest_dialeval.records.run import Graded
     from pytest_dialeval.records.verdict import TrialScore
 
+_TO_JUDGE = (
+    "  to have it judged: --dialeval-model judge=openai:NAME; "
+    "to leave judged rubrics out: --dialeval-no-judge"
+)
 Kind = Literal["soft-failed", "unmeasured"]
 KIND: pytest.StashKey[Kind] = pytest.StashKey()
 TEXT: pytest.StashKey[str] = pytest.StashKey()
@@ -82,9 +86,13 @@ def unmeasured(item: pytest.Item, cell: Cell, why: str, graded: Graded | None = 
 
 def _unmeasured_text(item: pytest.Item, cell: Cell, why: str, graded: Graded | None) -> str:
     """The reason, and where the conversation stands if there was one."""
+    from pytest_dialeval.grading.grade import NO_JUDGE
+
     lines = [f"unmeasured: {why}"]
     if graded is not None and (graded.conversation.trace or graded.conversation.recording):
         lines += where_lines(item, cell, graded)
+        if why.startswith(NO_JUDGE):
+            lines.append(_TO_JUDGE)
     return visible("\n".join(lines))
 
 

@@ -49,7 +49,7 @@ def told(reasons: Sequence[str]) -> str:
     return "; ".join(f"{each}{times.get(n, f', {n} times')}" for each, n in counted.items())
 
 
-def listed(things: Sequence[object], at_most: int) -> str:
-    """`1, 2, 3 and 7 more`."""
+def listed(things: Sequence[object], at_most: int, between: str = ", ") -> str:
+    """`1, 2, 3 and 7 more`; things that hold commas want another mark between them."""
     more = f" and {len(things) - at_most} more" if len(things) > at_most else ""
-    return ", ".join(map(str, things[:at_most])) + more
+    return between.join(map(str, things[:at_most])) + more

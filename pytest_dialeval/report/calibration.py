@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pytest_dialeval.grading.calibration import RubricCalibration
 from pytest_dialeval.records.text import visible
+from pytest_dialeval.records.wording import plural
 from pytest_dialeval.report.table import plain_table
 from pytest_dialeval.runs.calibrating import SuiteCalibration
 from pytest_dialeval.statistics.agreement import Share, Table
@@ -68,7 +69,8 @@ def _left_out(of: RubricCalibration) -> Iterator[str]:
     told = [f"{count} {name}" for name, count in counts.items() if count]
     if told:
         why = f" ({of.why_stale})" if of.stale else ""
-        yield f"{of.rubric}, {of.part}: left out of {of.labels} labels: {', '.join(told)}{why}"
+        trials = plural(of.labels, "labelled trial")
+        yield f"{of.rubric}, {of.part}: left out of {trials}: {', '.join(told)}{why}"
 
 
 def _corrected(rate: Corrected) -> str:

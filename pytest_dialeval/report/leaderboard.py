@@ -110,7 +110,7 @@ def _rating_lines(figures: RatingFigures, rows: Sequence[LeaderboardRow]) -> Ite
     if figures.undecided:
         text = plural(figures.undecided, "match", "matches")
         why = [shorten(each, LONGEST, placeholder=" ...") for each in figures.why_undecided]
-        yield Line(f"{text} undecided: {listed(why, 2)}", "yellow")
+        yield Line(f"{text} undecided: {listed(why, 2, '; ')}", "yellow")
     yield from _pair_lines(figures)
 
 
@@ -155,7 +155,8 @@ def _same_lines(figures: RatingFigures, ratings: Ratings) -> Iterator[Line]:
     every = next(e for e in ratings.ratings if e.by == figures.by and e.rounds == "all")
     if not every.matches or figures.matches == every.matches:
         return
-    what = f"{figures.matches} of {every.matches} matches had the same instruction"
+    of = plural(every.matches, "match", "matches")
+    what = f"in {figures.matches} of {of} both agents heard the same words"
     told = [f"{each.agent} {each.elo:.1f}" for each in figures.agents if each.elo is not None]
     yield Line(what + (f"; Elo over them alone: {', '.join(told)}" if told else ""))
 

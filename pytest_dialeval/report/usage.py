@@ -27,6 +27,8 @@ def _playing(summary: Summary, role: str) -> Iterator[str]:
     for _, agent in titled_agents(summary):
         if role in agent.models:
             yield agent.models[role]
+    if role == "comparer" and summary.ratings and summary.ratings.comparer:
+        yield summary.ratings.comparer
 
 
 def _took(usage: UsageFigure) -> str:

@@ -37,6 +37,7 @@ def dialogue_case(
     `suite` is the path of a `.dialeval.yaml` file, relative to the test file. `personas`, `trials`
     and `agent` take the place of all personas, the suite's `trials` and the agents that it runs.
     """
+    __tracebackhide__ = True  # a mistake is shown at the decorator, not in here
     case = DecoratedCase(
         suite=_suite(suite),
         personas=None if personas is None else _names("personas", personas, "[a-z0-9_]+"),
@@ -46,6 +47,7 @@ def dialogue_case(
     )
 
     def decorate(function: F) -> F:
+        __tracebackhide__ = True
         # pytest looks below a staticmethod, where the mark would not stand.
         if not callable(function) or isinstance(function, (type, staticmethod)):
             raise TypeError(f"@dialogue_case decorates a test function, not {function!r}")
@@ -60,6 +62,7 @@ def dialogue_case(
 
 
 def _suite(suite: object) -> str:
+    __tracebackhide__ = True
     if callable(suite):
         raise TypeError(f'@dialogue_case needs a suite: @dialogue_case("suites/name{SUFFIX}")')
     if not isinstance(suite, str):
@@ -70,6 +73,7 @@ def _suite(suite: object) -> str:
 
 
 def _trials(trials: object) -> int | None:
+    __tracebackhide__ = True
     if trials is None:
         return None
     if not isinstance(trials, int) or isinstance(trials, bool):
@@ -80,6 +84,7 @@ def _trials(trials: object) -> int | None:
 
 
 def _names(what: str, names: object, pattern: str) -> tuple[str, ...]:
+    __tracebackhide__ = True
     if isinstance(names, str) or not isinstance(names, Sequence):
         raise TypeError(f"dialogue_case: {what} must be a list of ids, not {names!r}")
     for each in names:

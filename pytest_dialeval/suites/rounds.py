@@ -127,10 +127,12 @@ def _profile(rounds: Place, behaviours: Mapping[str, Behaviour]) -> Profile | No
         return None
     if form.id in PROFILES:
         place.at("id").error(f"profile {form.id!r} comes with the plugin: rename yours")
-    for name in form.weights:
-        if name not in behaviours:
-            guess = f"{did_you_mean(name, behaviours)} ({there(behaviours)})"
-            place.at("weights", name).error(f"no behaviour {name!r}{guess}")
+    unknown = [each for each in form.weights if each not in behaviours]
+    for name in unknown:
+        guess = f"{did_you_mean(name, behaviours)} ({there(behaviours)})"
+        place.at("weights", name).error(f"no behaviour {name!r}{guess}")
+    if unknown:
+        return None  # what the others alone could not draw is no news
     return Profile(form.id, form.tone, form.weights, form.repeats)
 
 

@@ -148,8 +148,8 @@ def test_a_maker_that_makes_no_agent_is_told_so(made: object):
 @pytest.mark.parametrize(
     ("obj", "message"),
     [
-        (3, "agent 'x' is 3; it must be a function of a message, or a class"),
-        (None, "agent 'x' is None"),
+        (3, "agent 'x': it is 3; it must be a function of a message, or a class"),
+        (None, "agent 'x': it is None"),
         (type("Mute", (), {}), "class Mute has no method `reply`"),
         (
             type("Needy", (), {"__init__": lambda self, key: None, "reply": lambda self, m: m}),

@@ -104,3 +104,15 @@ def test_what_cannot_be_resolved_is_one_message(tmp_path: Path, use: str, messag
         resolved(tmp_path, use, {"fixture": None}, line=7)
     assert str(caught.value).startswith("agent 'mine' (line 7): ")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["Needy", "three"])
+def test_an_object_that_is_no_agent_is_named_once(tmp_path: Path, name: str):
+    text = (
+        "three = 3\nclass Needy:\n    def __init__(self, brief): ...\n    def reply(self, m): ..."
+    )
+    (tmp_path / "agent.py").write_text(text)
+    with pytest.raises(HarnessFault, match=r"is 3|take the brief in `start`") as caught:
+        resolved(tmp_path, f"python:agent.py:{name}", line=7)
+    assert str(caught.value).count("'mine'") == 1
+    assert str(caught.value).startswith("agent 'mine' (line 7): ")

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_dialeval.errors import JudgeFault, NotMeasured
-from pytest_dialeval.grading.judge import Citation, JudgeQuestion, JudgeReply
+from pytest_dialeval.grading.judge import Citation, JudgeQuestion, JudgeReply, UnusableReply
 from pytest_dialeval.grading.judgement import judged
 from pytest_dialeval.records.transcript import Turn
 from pytest_dialeval.records.verdict import Evidence, Verdict
@@ -130,6 +130,19 @@ def test_a_second_reply_that_cannot_stand_leaves_the_rubric_unscored(
     assert verdict.reason.startswith("no reply of the judge could stand: the quote 'costs nothing'")
     assert reason in verdict.reason
     assert verdict.evidence == ()
+
+
+def test_what_was_replied_is_shown_once_where_both_replies_are_refused_alike() -> None:
+    first, again = (
+        UnusableReply("verdict 'ok' is none of met"),
+        UnusableReply("verdict 'ok' is none of met"),
+    )
+    again.reply = '{"verdict": "ok"}'  # of a batch only the second reply is to this rubric alone
+    verdict, _ = ask(first, again)
+    assert verdict.reason == (
+        "no reply of the judge could stand: verdict 'ok' is none of met "
+        '(it replied \'{"verdict": "ok"}\'), twice'
+    )
 
 
 def test_cannot_tell_is_unscored_and_not_asked_again() -> None:

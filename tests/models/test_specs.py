@@ -229,7 +229,15 @@ def test_an_endpoints_own_variable_gives_its_base_url() -> None:
     [
         ({"options": ["openai:m"]}, "--dialeval-model: 'openai:m' is not ROLE=SPEC"),
         ({"options": ["judge="]}, "--dialeval-model: 'judge=' is not ROLE=SPEC"),
-        ({"options": ["juge=openai:m"]}, "unknown role 'juge'; did you mean 'judge'"),
+        (
+            {"options": ["juge=openai:m"]},
+            "--dialeval-model: unknown role 'juge'; did you mean 'judge'",
+        ),
+        ({"project": {"juge": "openai:m"}}, "[tool.dialeval.models]: unknown role 'juge'"),
+        (
+            {"environment": {"DIALEVAL_MODEL": "juge=openai:m"}},
+            "DIALEVAL_MODEL: unknown role 'juge'",
+        ),
         ({"suite": {"judge": "m"}}, "suite: judge: 'm' is no model"),
         ({"environment": {"DIALEVAL_MODEL_USER": "m"}}, "environment: user: 'm' is no model"),
         ({"project": {"user": {"seed": 1}}}, "user: no model is named"),

@@ -234,8 +234,8 @@ def test_import_writes_traces_that_a_suite_can_grade(shop: Shop) -> None:
     ("arguments", "said"),
     [
         (("openia", "talks.jsonl"), "did you mean 'openai'?"),
-        (("openai", "nowhere.jsonl"), "nowhere.jsonl"),
-        (("tau-bench", "talks.jsonl"), "talks.jsonl"),
+        (("openai", "nowhere.jsonl"), "skipped nowhere.jsonl: there is no such file"),
+        (("tau-bench", "talks.jsonl"), "skipped talks.jsonl: is not 'tau-bench'; "),
     ],
 )
 def test_import_of_what_cannot_be_read(shop: Shop, arguments: tuple[str, str], said: str) -> None:
@@ -323,7 +323,7 @@ def test_calibrate_shows_what_is_stale(shop: Shop) -> None:
     play(shop, rubrics=[judged("stock", "lamp")], models={"judge": "openai:gpt-4o"})
     result = run("calibrate", labels)
     assert result.exit_code == 0
-    assert "stock, acceptance: left out of 2 labels: 2 stale (model, rubric changed)" in (
+    assert "stock, acceptance: left out of 2 labelled trials: 2 stale (model, rubric changed)" in (
         result.output.splitlines()
     )
     assert "not corrected: all labels are stale: model, rubric changed" in result.output

@@ -657,3 +657,23 @@ def test_a_module_of_its_own_needs_no_plugin_to_be_imported(said: Shop) -> None:
     done = subprocess.run([sys.executable, "-c", code], cwd=said.path, capture_output=True)
 
     assert done.stdout.decode().strip() == "shop.dialeval.yaml", done.stderr.decode()
+
+
+@pytest.mark.parametrize(
+    ("given", "said_of_it"),
+    [
+        ('"shop.dialeval.yaml", trials=0', "trials must be at least 1, not 0"),
+        ('"shop.dialeval.yaml", personas="buyer"', "personas must be a list of ids, not 'buyer'"),
+        ('"shop.yaml"', "suite 'shop.yaml' must end in .dialeval.yaml"),
+    ],
+)
+def test_a_mistake_is_shown_at_the_decorator(said: Shop, given: str, said_of_it: str) -> None:
+    module(said, f"@dialogue_case({given})\ndef test_stock(dialogue):\n    ...\n")
+
+    result = said.run("test_shop.py")
+
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(
+        ["test_shop.py:*", f"*@dialogue_case({given})", f"E * {said_of_it}"]
+    )
+    result.stdout.no_fnmatch_line("*decorated.py*")

@@ -349,6 +349,7 @@ def test_what_is_unmeasured_names_its_trace_and_how_to_repeat_it(shop: Shop) -> 
             "",
             "  transcript: .dialeval/runs/*.jsonl",
             "  repeat: pytest shop.dialeval.yaml::buyer-1::a",
+            "  to have it judged: --dialeval-model judge=*; to leave * out: --dialeval-no-judge",
         ],
         consecutive=True,
     )

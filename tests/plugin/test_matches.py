@@ -177,10 +177,12 @@ def test_the_user_role_compares_where_no_comparer_is_named(two: Shop) -> None:
     )
     two.write("conftest.py", PLAIN_USERS)
 
-    two.run()
+    result = two.run()
 
     assert asked(two)[0].startswith("comparer ")
     assert rating(two)["matches"] == 2
+    # The suite names no comparer, so whoever reads the ratings is told which model it was.
+    result.stdout.fnmatch_lines(["comparer (python:model.py:comparer:m): 4 calls, *"])
 
 
 @pytest.mark.parametrize(
@@ -281,7 +283,9 @@ def test_differing_words_of_the_user_are_told_apart(two: Shop) -> None:
     every, same = rating(two), rating(two, 1)
     assert (every["rounds"], same["rounds"]) == ("all", "same instruction")
     assert (every["matches"], same["matches"]) == (2, 1)
-    result.stdout.fnmatch_lines(["1 of 2 matches had the same instruction; Elo over them alone: *"])
+    result.stdout.fnmatch_lines(
+        ["in 1 of 2 matches both agents heard the same words; Elo over them alone: *"]
+    )
 
 
 def test_the_order_of_rating_is_trial_case_round(two: Shop) -> None:

@@ -36,6 +36,7 @@ def test_one_is_no_plural() -> None:
 def test_a_long_list_is_cut_and_the_rest_counted() -> None:
     assert listed([1, 2, 3], at_most=3) == "1, 2, 3"
     assert listed(["a", "b", "c"], at_most=2) == "a, b and 1 more"
+    assert listed(["a, b", "c", "d"], at_most=2, between="; ") == "a, b; c and 1 more"
     assert listed([], at_most=2) == ""
 
 

@@ -55,7 +55,7 @@ def test_a_judge_that_always_says_yes_has_a_kappa_without_an_interval() -> None:
 def test_what_was_left_out_is_counted() -> None:
     found = lines(replace(ONE, disputed=2, missing=1, stale=3, changed=("model", "prompt")))
     assert found[4:] == [
-        "tone.calm, acceptance: left out of 106 labels: 2 disputed, 1 missing, 3 stale "
+        "tone.calm, acceptance: left out of 106 labelled trials: 2 disputed, 1 missing, 3 stale "
         "(model, prompt changed)"
     ]
 
