@@ -175,4 +175,4 @@ def _over(process: subprocess.Popen[bytes], guard: Guard | None, mark: str) -> i
         guard.wait()
     with suppress(subprocess.TimeoutExpired):
         process.wait(_REAPED)
-    return end_strays(mark) if mark else 0
+    return end_strays(mark, process.pid) if mark else 0

@@ -23,11 +23,14 @@ def new_mark() -> str:
     return uuid4().hex
 
 
-def end_strays(mark: str) -> int:
-    """Kill whatever still has the mark; how many there were."""
+def end_strays(mark: str, group: int) -> int:
+    """Kill whatever still has the mark; how many of them had left the group.
+
+    What is still in it was killed already, and takes its moment.
+    """
     needle, ended = f"{MARK}={mark}".encode(), set[int]()
     for _ in range(_SWEEPS):
-        found = list(_marked(needle))
+        found = [each for each in _marked(needle) if _left(each, group)]
         if not found:
             break
         for each in found:
@@ -47,6 +50,13 @@ def _has(process: int, needle: bytes) -> bool:
     try:
         return needle in (_PROCESSES / str(process) / "environ").read_bytes().split(b"\0")
     except OSError:  # gone, or another user's
+        return False
+
+
+def _left(process: int, group: int) -> bool:
+    try:
+        return os.getpgid(process) != group
+    except OSError:  # gone
         return False
 
 

@@ -226,11 +226,12 @@ task:
   opening: agent
   rounds:
     request: x
-    profile: {id: p, weights: {complaint: 1, x: 1}}
+    profile: {id: p, weights: {complaint: 1}}
     behaviours: [{id: late, goal: x}]
 rubrics: [{id: a, dimension: completion, keyword: x, trigger: {state: y}}]
 """,
     "dialeval: 1\ntask: {id: t, max_rounds: 2000, rounds: {request: x}}\n",
+    "dialeval: 1\ntask: {id: t, rounds: {request: x, profile: {id: p, weights: {x: 1}}}}\n",
 ]
 NOTED = [
     """\
