@@ -19,7 +19,6 @@ from pytest_dialeval.plugin.progress import Standing, sentence
 from pytest_dialeval.runs.files import read_json, write_json
 
 TOLD = 5.0  # seconds between two writings of a worker
-_FILES = "standing.*.json"
 
 
 class Teller:
@@ -70,7 +69,7 @@ def heard(config: pytest.Config, run: Path) -> Iterator[None]:
         ended.set()
         if listening.ident is not None:
             listening.join()
-        for each in run.glob(_FILES):
+        for each in _files(run):
             with suppress(OSError):
                 each.unlink()
 
@@ -82,9 +81,16 @@ def _listen(reporter: Any, run: Path, ended: threading.Event) -> None:
             reporter.write_line("\n" * bool(begun) + f"dialeval: {text}")
 
 
+def _files(run: Path) -> list[Path]:
+    try:
+        return list(run.glob("standing.*.json"))
+    except OSError:  # a folder of a name that the system does not allow
+        return []
+
+
 def _said(run: Path) -> str:
     standings = []
-    for each in run.glob(_FILES):
+    for each in _files(run):
         with suppress(RunError, TypeError):  # removed meanwhile, or not ours
             standings.append(Standing(**read_json(each)))
     return sentence(together(standings)) if standings else ""
