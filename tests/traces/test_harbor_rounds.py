@@ -100,3 +100,4 @@ def test_rounds_without_a_trajectory_of_their_own_are_told_apart_by_messages():
     assert [each.round for each in in_rounds(steps, [3])] == [3, 3, 3, 3]
     # Where messages and rounds do not agree, nobody knows which is which.
     assert [each.round for each in in_rounds(steps, [1, 2, 3])] == [3, 3, 3, 3]
+    assert [each.round for each in in_rounds([*steps[:2], reply()], [2, 3])] == [3, 3, 3]
