@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -82,6 +83,28 @@ def test_history_that_was_written_anew_is_no_new_answer():
     before = [ask("1"), reply("a"), reply("b")]
     found = cut(before, [ask("1"), reply("a"), reply("b, in short"), ask("2"), reply("c")])
     assert (said(found.own), found.left_out) == (said([ask("2"), reply("c")]), 1)
+
+
+@pytest.mark.parametrize(
+    ("history", "left_out"),
+    [
+        ([ask("2"), reply("b")], 0),  # the beginning was dropped
+        ([ask("1"), ask("2"), reply("b")], 0),  # what was between
+        ([ask("1"), reply("a"), reply("in short"), ask("2"), reply("b")], 1),
+        ([ask("all so far: ..."), ask("2"), reply("b")], 1),
+    ],
+)
+def test_history_that_was_shortened_counts_no_turn_twice(history, left_out):
+    before = [ask("1"), reply("a"), reply("aa"), ask("2"), reply("b")]
+    new = [ask("3"), reply("b")]
+    found = cut(before, [*history, *new])
+    assert (said(found.own), found.left_out) == (said(new), left_out)
+
+
+def test_the_same_words_in_a_conversation_of_its_own_are_new():
+    before = [ask("1"), reply("a"), ask("go on"), reply("done")]
+    other = [ask("0"), reply("done"), ask("go on"), reply("done")]
+    assert list(cut(before, other).own) == other
 
 
 def test_a_step_that_adds_nothing():
