@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from pytest_dialeval.conversation.run_output import error_line, failed_test, fails
 from pytest_dialeval.matching.claims_of_tests import claims, runs_tests
 from pytest_dialeval.matching.normal import normal
 from pytest_dialeval.records.follow_up import ANCHOR
@@ -14,21 +15,10 @@ from pytest_dialeval.records.transcript import ToolCall, Turn
 from pytest_dialeval.records.wording import listed
 from pytest_dialeval.records.work import PATCH, Check, Done
 
-_READ = 20_000  # characters at the end of an answer or an output: what counts is said last
+_READ = 20_000  # characters at the end of an answer: what counts is said last
 _QUOTED = 120  # characters of a fact: it stands inside a sentence
 _COMMAND_KEYS = ("command", "cmd", "commands", "script")
 _SHELLS = ("bash", "shell", "sh", "terminal", "execute", "run")
-# The name of a test that failed: of pytest, unittest and go, of TAP, of cargo.
-_FAILED = re.compile(
-    r"^(?:(?:FAILED|ERROR) |(?:(?:--- )?FAIL|ERROR): )([^\s(]\S*)"
-    r"|^not ok \d+ (?:- )?(\S.*)|^test (\S+) \.\.\. FAILED$",
-    re.MULTILINE,
-)
-_FAILURES = re.compile(
-    r"\b[1-9]\d* (?:failed|failures?|errors?)\b|\b(?:failures|errors)=[1-9]|^E  |^Traceback ",
-    re.MULTILINE,
-)
-_ERROR = re.compile(r"\b\w*(?:Error|Exception)\b|\berror\b|\bpanic\b|^E  ", re.MULTILINE)
 _ADDED = re.compile(r"^\+\+\+ (?:b/)?([^\t\n]+)", re.MULTILINE)
 _SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]?")
 _ENDS = (".", "!", "?", "。", "！", "？")
@@ -119,7 +109,7 @@ def troubles(rounds: Sequence[Past]) -> Iterator[str]:
     last = rounds[-1]
     for call in calls_of(last):
         if call.error:
-            yield f"the call of {call.name} failed: {_line(_error_line(call.result or ''))}"
+            yield f"the call of {call.name} failed: {_line(error_line(call.result or ''))}"
     check = check_of(last)
     if check is not None and check.passed is False:
         names = failing_checks(check)
@@ -154,7 +144,7 @@ def facts(request: str, rounds: Sequence[Past]) -> dict[str, str]:
     output = output_of_tests(rounds)
     # A verifier that is content has nothing that fails, whatever the agent's own runs said before.
     broken = check is None or check.passed is not True
-    told = output if check is not None or _fails(output) else ""
+    told = output if check is not None or fails(output) else ""
     found = {
         "request": _sentence(request),
         "earlier": _sentence(earlier[0].instruction) if earlier else "",
@@ -182,15 +172,12 @@ def _files(rounds: Sequence[Past]) -> tuple[str, ...]:
 
 
 def _failing(check: Check | None, output: str) -> str:
-    if names := failing_checks(check):
-        return names[0]
-    found = _FAILED.search(output)
-    return next(filter(None, found.groups())) if found else ""
+    return next(iter(failing_checks(check)), "") or failed_test(output)
 
 
 def _error(rounds: Sequence[Past], output: str) -> str:
     told = [*_failed_calls(rounds), output]
-    return next(filter(None, map(_error_line, reversed(told))), "")
+    return next(filter(None, map(error_line, reversed(told))), "")
 
 
 def _failed_calls(rounds: Sequence[Past]) -> list[str]:
@@ -199,21 +186,9 @@ def _failed_calls(rounds: Sequence[Past]) -> list[str]:
     for call in calls_of(rounds[-1]) if rounds else ():
         if call.error:
             failed.append(call.result or "")
-        elif runs_tests(call) and not _fails(call.result or ""):
+        elif runs_tests(call) and not fails(call.result or ""):
             failed.clear()
     return failed
-
-
-def _fails(output: str) -> bool:
-    """Whether tests that printed this failed: names of those that pass may speak of errors."""
-    return bool(_FAILED.search(output) or _FAILURES.search(output))
-
-
-def _error_line(text: str) -> str:
-    """The last line that speaks of an error."""
-    lines = [each.strip() for each in clean(text[-_READ:]).splitlines()]
-    named = (each.removeprefix("E  ").strip() for each in reversed(lines) if _ERROR.search(each))
-    return next(named, "")
 
 
 def _said(text: str) -> str:

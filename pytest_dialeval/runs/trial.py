@@ -14,7 +14,7 @@ from pytest_dialeval.conversation.clock import LoopClock
 from pytest_dialeval.conversation.converse import converse
 from pytest_dialeval.conversation.site import Site
 from pytest_dialeval.conversation.user import Simulator
-from pytest_dialeval.errors import RunError, TranscriptError
+from pytest_dialeval.errors import RunError, TraceTaken, TranscriptError
 from pytest_dialeval.matching.matcher import Matcher
 from pytest_dialeval.planning.draw import Draw
 from pytest_dialeval.records.monotonic import monotonic
@@ -32,7 +32,7 @@ from pytest_dialeval.runs.grader import Grader, Held
 from pytest_dialeval.runs.rounds import heard
 from pytest_dialeval.traces.reader import read_trace
 from pytest_dialeval.traces.redaction import Redaction
-from pytest_dialeval.traces.writer import TraceTaken, TraceWriter
+from pytest_dialeval.traces.writer import TraceWriter
 
 OffLoop = Callable[[Callable[[], None]], Awaitable[None]]
 

@@ -143,7 +143,7 @@ def _anchors(
     for key, each in form.anchor_followups.items():
         at, number = place.at(key), int(key)
         if last is not None and not 2 <= number <= last:
-            why = "round 1 is the request" if number == 1 else f"task.max_rounds is {last}"
+            why = "round 1 is the request" if number < 2 else f"task.max_rounds is {last}"
             allowed = f"2 to {last}" if last > 1 else "there is none"
             at.error(f"round {key} can have no anchor: {why} (allowed: {allowed})")
         elif number in found:

@@ -113,6 +113,8 @@ def _predicate(error: ErrorDetails) -> str:
             return f"must be a list, {_not(error)}{_list_hint(error['input'])}"
         case "dict_type":
             return f"must be a mapping (key: value), {_not(error)}"
+        case "too_short" if (least := error["ctx"]["min_length"]) > 1:
+            return f"must have {least} or more, not {error['ctx']['actual_length']}"
         case "too_short":
             return "must not be empty"
         case kind:

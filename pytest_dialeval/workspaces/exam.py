@@ -47,15 +47,22 @@ def lay_out(
     """Make `tree`: start, patch, files of the start, hidden files; what did not count is told."""
     copy_of(found, tree, goes_on)
     _apply(tree, stored, git)
-    hidden = verifier.hidden and looked_through(Path(verifier.hidden), goes_on)
-    laid = [each.path for each in hidden.entries] if hidden else []
+    hidden = _hidden(verifier, goes_on)
     told = _restore(tree, found, stored.files, verifier.restore)
     if verifier.restore is None:
-        told += _uncover(tree, found, stored.files, laid)
+        told += _uncover(tree, found, stored.files, hidden)
     told += _cut_links(tree)
-    for each in laid:
-        put(Path(verifier.hidden or "") / each, tree, each)
+    for path, file in hidden.items():
+        put(file, tree, path)
     return tuple(told)
+
+
+def _hidden(verifier: Verifier, goes_on: Callable[[], None]) -> dict[str, Path]:
+    """Its hidden files, by where they are laid in the copy."""
+    if verifier.hidden is None:
+        return {}
+    found = looked_through(Path(verifier.hidden), goes_on)
+    return {each.path: found.folder / each.path for each in found.entries}
 
 
 def _apply(tree: Path, stored: Stored, git: Git) -> None:

@@ -13,6 +13,7 @@ import tempfile
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import IO
 
 from pytest_dialeval.errors import HarnessFault
 from pytest_dialeval.programs.run_to_end import Ended, run_to_end
@@ -84,7 +85,12 @@ class Git:
             self._run(tree, words, b"", (0,), answer)
 
     def _run(
-        self, tree: Path, words: tuple[str, ...], told: bytes, fine: Sequence[int], answer: object
+        self,
+        tree: Path,
+        words: tuple[str, ...],
+        told: bytes,
+        fine: Sequence[int],
+        answer: IO[bytes],
     ) -> None:
         try:
             ended = self._ended(tree, words, told, answer)
@@ -108,7 +114,7 @@ class Git:
                 seconds=DEADLINE,
                 stop=self.stop,
                 stdin=question,
-                stdout=answer,  # type: ignore[arg-type]
+                stdout=answer,
                 trusted=True,
             )
 

@@ -77,6 +77,14 @@ def test_long_parts_are_cut_whatever_the_limit() -> None:
     assert len("".join(found.values())) < 20_000
 
 
+def test_of_the_last_answer_more_is_shown_than_of_those_before() -> None:
+    old, last = past("o" * 5000), past("l" * 5000, number=2)
+    found = texts(context("Fix it.", "ask", [old, last]))[shown.ANSWERS]
+    assert (found.count("o" * 250), found.count("l" * 1000)) == (2, 2)
+    assert "[4500 characters left out]" in found
+    assert "[3000 characters left out]" in found
+
+
 def test_what_is_missing_is_listed_and_marked() -> None:
     sections = [Section(shown.REQUEST, "r" * 400), Section(shown.PATCH, "p" * 1000)]
     found = fitted(sections, 800)

@@ -99,23 +99,6 @@ def test_a_verifier_that_spoke_of_other_work_accuses_nobody() -> None:
     assert "failing" not in facts("x", [failed, own, past(number=3, done=work())])
 
 
-@pytest.mark.parametrize(
-    ("output", "failing"),
-    [
-        ("t.py F\nFAILED t.py::test_a - assert 3", "t.py::test_a"),
-        ("ERROR    root:a.py:3 boom\nERROR t.py - ImportError", "t.py"),
-        ("FAIL: test_a (t.T.test_a)\nFAILED (failures=1)", "test_a"),
-        ("ERROR: test_b (t.T.test_b)\nFAILED (errors=1)", "test_b"),
-        ("FAILED (errors=1)", None),
-        ("--- FAIL: TestTotal (0.00s)", "TestTotal"),
-        ("ok 1 - adds\nnot ok 2 - adds two numbers", "adds two numbers"),
-        ("test cart::empty ... ok\ntest cart::total ... FAILED", "cart::total"),
-    ],
-)
-def test_names_of_tests_that_failed(output: str, failing: str | None) -> None:
-    assert facts("x", [past("no", shell("pytest", output, error=True))]).get("failing") == failing
-
-
 def test_only_runs_of_tests_name_tests() -> None:
     calls = shell("pytest", "FAILED a - x"), shell("cat log", "FAILED b - x"), shell("pytest")
     assert facts("x", [past("no", *calls)])["failing"] == "a"

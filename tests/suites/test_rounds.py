@@ -136,6 +136,7 @@ def test_elsewhere_a_script_is_still_needed(problems) -> None:
         ("behaviours: [{id: nag, goal: x, say: y}]", 7, "behaviour 'nag' never comes: profile 'balanced-maintainer-bugfix' gives it no weight"),
         ("behaviours: [{id: nag, goal: x, say: '{fils}'}]", 7, "no variable 'fils' in task.variables; did you mean 'files'?"),
         ("anchor_followups:\n  1: {instruction: x}", 8, "round 1 can have no anchor: round 1 is the request (allowed: 2 to 5)"),
+        ("anchor_followups:\n  0: {instruction: x}", 8, "round 0 can have no anchor: round 1 is the request (allowed: 2 to 5)"),
         ("anchor_followups:\n  2: {instruction: x}\n  6: {instruction: x}", 9, "round 6 can have no anchor: task.max_rounds is 5 (allowed: 2 to 5)"),
         ("anchor_followups:\n  2: {instruction: x}\n  02: {instruction: x}", 9, "round 2 has two anchors: remove one"),
         ("anchor_followups:\n  two: {instruction: x}", 8, "task.rounds.anchor_followups.two must be a round, such as 3, not 'two'"),

@@ -65,6 +65,7 @@ def rubric(**keys: str) -> str:
         (rubric(judge="{votes: 3}"), "a judge question needs 'criterion' (a statement that is met or not met)"),
         (rubric(judge="{criterion: x, votes: 0}"), "votes must be a whole number of at least 1, not 0"),
         (rubric(judge="{criterion: x, vote: 1}"), "unknown key 'vote' of a judge question; did you mean 'votes'?"),
+        (rubric(judge="{criterion: x, levels: [{name: a, score: 0, example: x}]}"), "levels must have 2 or more, not 1"),
         (rubric(judge="{criterion: x, levels: [{name: a, score: 0}]}"), "a level needs 'example' (an answer that stands on this level)"),
         (rubric(trigger="{}"), "a trigger has exactly one of probe, state, user_keyword, when; it has none of them"),
         (rubric(trigger="{probe: first, state: start}"), "a trigger has exactly one of probe, state, user_keyword, when; it has both probe and state"),

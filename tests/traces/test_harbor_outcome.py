@@ -96,6 +96,13 @@ def test_a_step_that_could_not_be_measured_voids_the_trial_and_not_the_steps_bef
     assert "r2.reward" not in values and values["invalid.reward"] == 0.5
 
 
+def test_what_makes_the_reward_invalid_is_said_whatever_came_before_it():
+    results = steps(r1={"reward": 1}, r2={"reward": 0})
+    results[0]["exception_info"] = failure("AgentTimeoutError", "slow")
+    results[1]["exception_info"] = failure("ApiError", "down")
+    assert ending(read(step_results=results))[::2] == ("provider_error", "step r2: ApiError: down")
+
+
 def test_a_job_without_a_verifier_has_conversations_all_the_same():
     config = {"verifier": {"disable": True}}
     assert ending(read(rewards=None, config=config))[::2] == (

@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -84,6 +85,28 @@ def test_history_that_was_written_anew_is_no_new_answer():
     assert (said(found.own), found.left_out) == (said([ask("2"), reply("c")]), 1)
 
 
+@pytest.mark.parametrize(
+    ("history", "left_out"),
+    [
+        ([ask("2"), reply("b")], 0),  # the beginning was dropped
+        ([ask("1"), ask("2"), reply("b")], 0),  # what was between
+        ([ask("1"), reply("a"), reply("in short"), ask("2"), reply("b")], 1),
+        ([ask("all so far: ..."), ask("2"), reply("b")], 1),
+    ],
+)
+def test_history_that_was_shortened_counts_no_turn_twice(history, left_out):
+    before = [ask("1"), reply("a"), reply("aa"), ask("2"), reply("b")]
+    new = [ask("3"), reply("b")]
+    found = cut(before, [*history, *new])
+    assert (said(found.own), found.left_out) == (said(new), left_out)
+
+
+def test_the_same_words_in_a_conversation_of_its_own_are_new():
+    before = [ask("1"), reply("a"), ask("go on"), reply("done")]
+    other = [ask("0"), reply("done"), ask("go on"), reply("done")]
+    assert list(cut(before, other).own) == other
+
+
 def test_a_step_that_adds_nothing():
     steps = [ask(), reply()]
     assert cut(steps, steps).own == ()
@@ -100,3 +123,4 @@ def test_rounds_without_a_trajectory_of_their_own_are_told_apart_by_messages():
     assert [each.round for each in in_rounds(steps, [3])] == [3, 3, 3, 3]
     # Where messages and rounds do not agree, nobody knows which is which.
     assert [each.round for each in in_rounds(steps, [1, 2, 3])] == [3, 3, 3, 3]
+    assert [each.round for each in in_rounds([*steps[:2], reply()], [2, 3])] == [3, 3, 3]

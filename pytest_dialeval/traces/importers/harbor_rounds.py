@@ -20,17 +20,33 @@ def cut(before: Sequence[Step], after: Sequence[Step]) -> Cut:
     """The part of `after` that `before` does not hold.
 
     A resumed agent writes its whole history each time, so that `before` is a prefix of `after`. An
-    agent that was not resumed may begin with the same message, and is kept whole. Where only a part
-    agrees, history was written anew: what stands between it and the next message is no new answer.
+    agent that was not resumed may begin with the same message, and is kept whole. Where history was
+    shortened or written anew, what is new begins with the message behind the last round of
+    `before`; where that round was written anew too, with the next message.
     """
     same = common_prefix(before, after)
     if same == len(before):
         return Cut(tuple(after[same:]))
-    asked = [place for place, each in enumerate(after) if each.source == "user"]
-    begins = next((place for place in asked if place >= same), None)
-    if begins is not None and _answered(after[:same]):
-        return Cut(tuple(after[begins:]), begins - same)
-    return Cut(tuple(after))
+    begins = _behind_last_round(before, after)
+    if begins is None and _answered(after[:same]):
+        begins = next((n for n, each in enumerate(after) if n >= same and _asks(each)), None)
+    if begins is None:
+        return Cut(tuple(after))
+    known = {each.key for each in before}
+    return Cut(tuple(after[begins:]), sum(each.key not in known for each in after[same:begins]))
+
+
+def _behind_last_round(before: Sequence[Step], after: Sequence[Step]) -> int | None:
+    """Where a message of the user stands in `after` behind all of the last round of `before`."""
+    asked = [place for place, each in enumerate(before) if _asks(each)]
+    last = [each.key for each in before[asked[-1] :]] if asked else []
+    if not _answered(before[len(before) - len(last) :]):
+        return None
+    keys = [each.key for each in after]
+    ends = range(len(last), len(after))
+    return next(
+        (end for end in ends if keys[end - len(last) : end] == last and _asks(after[end])), None
+    )
 
 
 def common_prefix(before: Sequence[Step], after: Sequence[Step]) -> int:
@@ -40,6 +56,10 @@ def common_prefix(before: Sequence[Step], after: Sequence[Step]) -> int:
         (place for place, (one, other) in enumerate(pairs) if one.key != other.key),
         min(len(before), len(after)),
     )
+
+
+def _asks(step: Step) -> bool:
+    return step.source == "user"
 
 
 def _answered(steps: Sequence[Step]) -> bool:
