@@ -40,6 +40,7 @@ MARGIN = 0.1  # seconds for what is already on its way to the disk
 STANDSTILL = 10.0  # seconds beyond two turns' deadlines that the loop may be blocked
 STOPPED = "the run was stopped before its end"
 GONE = "its agent was torn down before the conversation ended"
+SHUT = "some code in this process closes files that are not its own"
 FOREIGN = "the asyncio task that held it was cancelled by code of some agent or simulated user"
 CURE = "await what it waits for, or make it a plain function, which gets a thread of its own"
 
@@ -319,13 +320,16 @@ class Pool:
                     loop.run_until_complete(serving)
                 if serving.cancelled() and not self._closed:  # not by us
                     serving = loop.create_task(self._serve())
+        except OSError as error:  # of its own pipes and selector
+            self._lost = f"the event loop broke: {error}; {SHUT}"
         finally:
             self._leave(loop)
 
     def _leave(self, loop: asyncio.AbstractEventLoop) -> None:
         if self.clock.given_up:  # nobody need hear what was still pending
             loop.set_exception_handler(lambda _loop, _context: None)
-        loop.close()
+        with suppress(OSError):  # of what somebody else has closed
+            loop.close()
 
     async def _serve(self) -> None:
         await self._stop.wait()

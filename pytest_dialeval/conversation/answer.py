@@ -9,7 +9,7 @@ from math import inf, isfinite
 from typing import TypeVar
 
 from pytest_dialeval.conversation.agent import Reply
-from pytest_dialeval.conversation.fault import shown
+from pytest_dialeval.conversation.fault import message_of, place_of, shown
 from pytest_dialeval.errors import AgentFault, NotMeasured
 from pytest_dialeval.records.text import clean
 from pytest_dialeval.records.transcript import Artifact, ToolCall, Usage
@@ -154,6 +154,9 @@ def plain(value: object, place: str) -> object:
         return _plain(value)
     except RecursionError:
         raise AgentFault(f"the agent's {place} is nested too deeply, or in itself") from None
+    except Exception as error:  # of objects of the agent's, or while it changes what it gave
+        why = f"{type(error).__name__}: {message_of(error)}"
+        raise AgentFault(f"the agent's {place} can't be read: {why}{place_of(error)}") from None
 
 
 def _plain(value: object) -> object:
@@ -166,7 +169,16 @@ def _plain(value: object) -> object:
     if isinstance(value, int) and -_JSON_INTEGER <= value < _JSON_INTEGER:
         return int(value)
     if isinstance(value, Mapping):
-        return {clean(str(key)): _plain(each) for key, each in value.items()}
+        return {clean(_written(key)): _plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [_plain(each) for each in value]
-    return clean(str(value))
+    return clean(_written(value))
+
+
+def _written(value: object) -> str:
+    try:
+        return str(value)
+    except ValueError:
+        if not isinstance(value, int):
+            raise
+        return hex(value)  # Python writes no decimal number of more than 4 300 digits

@@ -74,7 +74,7 @@ def shown(value: object) -> str:
     """A value's repr, shortened; a repr that fails is said."""
     try:
         text = repr(value)
-    except Exception as error:
+    except BaseException as error:  # an exit there would end the thread, and nobody be answered
         return f"<{type(value).__name__} whose repr raises {type(error).__name__}>"
     return shortened(clean(text), _VALUE)
 
@@ -88,7 +88,7 @@ def message_of(error: BaseException) -> str:
     """The exception's own text; one that fails to show itself is said."""
     try:
         return shortened(clean(str(error)), _MESSAGE)
-    except Exception as second:  # an exception of the agent's own may fail to show itself
+    except BaseException as second:  # an exception of the agent's own may fail to show itself
         return f"<its text raises {type(second).__name__}>"
 
 

@@ -99,7 +99,8 @@ class Scribe:
         try:
             self._write(lambda trace: _end(trace, ending, unsaid, fidelity))
         except HarnessFault as error:
-            ending = Ending("harness_error", str(error))
+            if ending.outcome != "harness_error":  # else what came first tells more
+                ending = Ending("harness_error", str(error))
         return Transcript(
             turns=tuple(self.turns),
             outcome=ending.outcome,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -86,9 +87,20 @@ class Door:
         self._clock = clock
         self._watch = watch or LoopWatch()
         self._shared = Shared()
+        self._addresses: dict[tuple[str, ...], Address] = {}
         self._lines: dict[ModelSpec, Line] = {}
         self._objects: dict[ModelSpec, ObjectChat] = {}
         self._session: aiohttp.ClientSession | None = None
+
+    def settle(self, specs: Iterable[ModelSpec]) -> None:
+        """Read where their calls go: the environment may have become a test's by the first call.
+
+        One that lacks its key by now is looked up when it is called. Any thread may ask for this.
+        """
+        for spec in specs:
+            if not spec.endpoint.startswith(PYTHON):
+                with suppress(ProviderFault):
+                    self._addresses.setdefault(_place(spec), address_of(spec, self._environment))
 
     async def chat(self, call: ChatCall, *, deadline: float) -> ChatAnswer:
         """The model's answer within `deadline` seconds, waiting and retries included.
@@ -282,7 +294,7 @@ class Door:
             transport = transport_of(self._object(spec), spec)
             turnstile = self._turnstile(spec.endpoint, "")
             return Line(name, None, transport, turnstile, features_of(spec))
-        address = address_of(spec, self._environment)
+        address = self._addresses.get(_place(spec)) or address_of(spec, self._environment)
         transport = self._http(address)
         turnstile = self._turnstile(address.base_url, address.key)
         return Line(f"{name} at {address.host}", address, transport, turnstile, features_of(spec))
@@ -297,6 +309,11 @@ class Door:
         if self._session is None:
             self._session = http.new_session()
         return http.HttpTransport(self._session, address)
+
+
+def _place(spec: ModelSpec) -> tuple[str, ...]:
+    """All that its address depends on, beside the environment."""
+    return (spec.endpoint, spec.base_url or "", spec.api_key_env or "")
 
 
 def _learn(limiter: AdaptiveLimiter, failure: Failed) -> None:

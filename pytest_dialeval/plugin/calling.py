@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from hashlib import blake2b
@@ -23,7 +23,7 @@ from pytest_dialeval.models.prices import Prices, read_prices
 from pytest_dialeval.models.recorder import Recorder
 from pytest_dialeval.models.tape import Tape
 from pytest_dialeval.models.usage import UsageSink
-from pytest_dialeval.plugin.casting import cassette_of, mode_of
+from pytest_dialeval.plugin.casting import agent_model, cassette_of, mode_of
 from pytest_dialeval.records.model import ChatAnswer, ChatCall
 from pytest_dialeval.runs.directory import worker_order
 from pytest_dialeval.runs.usage import Spent, read_usage, write_usage
@@ -83,16 +83,18 @@ class Calls:
 
     def chat(self, source: LoadedSource) -> Recorder:
         """The way to the models of a source; sources of one suite share its cassette."""
-        return self.chat_of(Path(source.suite.path), source.models.values())
+        agents = (agent_model(source, each) for each in source.agents)
+        models = (*source.models.values(), *(each for each in agents if each is not None))
+        return self.chat_of(Path(source.suite.path), models)
 
-    def chat_of(self, suite: Path, models: Iterable[ModelSpec]) -> Recorder:
+    def chat_of(self, suite: Path, models: Collection[ModelSpec]) -> Recorder:
         """The same for a suite that only its plan is known of."""
         path = str(suite)
         if path not in self._recorders:
             self._recorders[path] = self._recorder(suite, models)
         return self._recorders[path]
 
-    def _recorder(self, suite: Path, models: Iterable[ModelSpec]) -> Recorder:
+    def _recorder(self, suite: Path, models: Collection[ModelSpec]) -> Recorder:
         path, mode = cassette_path(suite), mode_of(self._engine, suite)
         known = self._engine.cassettes.get(str(suite))
         cassette = cassette_of(self._engine, suite) if known is None else known
@@ -114,8 +116,9 @@ class Calls:
         self._tapes.append(tape)
         return tape
 
-    def _paid(self, suite: Path, models: Iterable[ModelSpec]) -> Chat:
+    def _paid(self, suite: Path, models: Collection[ModelSpec]) -> Chat:
         clock, door = self._clock, self._door(suite, models)
+        door.settle(models)
         paid = Budgeted(door, self.budget, self.usage, self._prices, clock=lambda: clock.now)
         return paid if self._engine.worker == "main" else Noted(paid, self._note)
 

@@ -136,6 +136,25 @@ def test_what_json_does_not_know_becomes_text():
     assert call.arguments == {"day": "2024-05-01", "3": [1], "big": str(1 << 70), "nan": "nan"}
 
 
+def test_a_number_that_python_does_not_write_in_decimal_becomes_text_too():
+    call = {"name": "x", "arguments": {"n": 16**5_000, 16**5_000: 1}}
+    [made] = reply_from({"tool_calls": [call]}).tool_calls
+    text = "0x1" + "0" * 5_000
+    assert made.arguments == {"n": text, text: 1}
+
+
+def test_a_value_that_cannot_be_read_is_named_with_its_place():
+    class Shy:
+        def __str__(self) -> str:
+            raise RuntimeError("no")
+
+    place = (
+        r"tool_calls\[0\]\.arguments can't be read: RuntimeError: no \(conversation/test_answer.py:"
+    )
+    with pytest.raises(AgentFault, match=place):
+        reply_from({"tool_calls": [{"name": "x", "arguments": {"x": Shy()}}]})
+
+
 def test_a_value_within_itself_is_a_fault():
     loop: list[object] = []
     loop.append(loop)

@@ -79,12 +79,17 @@ def test_exits_are_faults_too(error: BaseException):
     assert type(error).__name__ in str(fault_of(error))
 
 
-def test_an_exception_that_cannot_show_itself_is_said():
+@pytest.mark.parametrize("second", [RuntimeError("no"), SystemExit(3), KeyboardInterrupt()])
+def test_an_exception_that_cannot_show_itself_is_said(second: BaseException):
     class Shy(Exception):
         def __str__(self) -> str:
-            raise RuntimeError("no")
+            raise second
 
-    assert "Shy: <its text raises RuntimeError>" in str(fault_of(Shy()))
+        __repr__ = __str__
+
+    kind = type(second).__name__
+    assert f"Shy: <its text raises {kind}>" in str(fault_of(Shy()))
+    assert shown(Shy()) == f"<Shy whose repr raises {kind}>"
 
 
 def test_an_object_of_another_loop_gets_the_remedy():

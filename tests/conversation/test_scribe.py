@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 
 from pytest_dialeval.conversation.agent import Reply
@@ -7,6 +10,7 @@ from pytest_dialeval.conversation.scribe import Ending, Scribe
 from pytest_dialeval.conversation.user import Line
 from pytest_dialeval.errors import HarnessFault, SimulatorFault
 from pytest_dialeval.records.transcript import Transcript, Turn
+from pytest_dialeval.traces.writer import TraceWriter
 from tests.conversation.stage import Notes
 
 LEFT = Ending("completed", "the user left", "user")
@@ -75,3 +79,17 @@ def test_what_is_not_on_disk_was_not_said():
     assert not scribe.turns
     transcript = scribe.end(LEFT, ())
     assert transcript.outcome == "harness_error" and "No space left" in transcript.reason
+
+
+def test_why_a_trace_broke_is_not_hidden_by_what_comes_too_late_for_it(tmp_path: Path):
+    trace = TraceWriter(tmp_path / "t.jsonl")
+    scribe = Scribe(trace)
+    scribe.start({"task": "t"})
+    assert trace._file is not None
+    os.close(trace._file)
+    with pytest.raises(HarnessFault, match="Bad file descriptor") as fault:
+        scribe.user(Line("hi", state="s"))
+    ended = scribe.end(Ending("harness_error", str(fault.value)), ())
+    assert (ended.outcome, ended.reason) == ("harness_error", str(fault.value))
+    late = scribe.end(LEFT, ())
+    assert late.outcome == "harness_error" and "comes too late" in late.reason

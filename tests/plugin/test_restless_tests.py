@@ -7,7 +7,10 @@ from textwrap import dedent
 
 import pytest
 
+from tests.models.server import KEY, say
+
 from .conftest import Shop
+from .endpoint import endpoint
 
 # After the first dialogue item, in which all conversations begin.
 SECOND = """
@@ -160,3 +163,29 @@ def test_a_test_that_waits_for_any_child_leaves_work_unmeasured_in_one_sentence(
     why = "git init can't be run: its exit status is lost: some code in this process waits for any"
     result.stdout.fnmatch_lines([f"unmeasured: {why} child (harness_error)"])
     assert "Traceback" not in result.stdout.str()
+
+
+def test_an_endpoint_that_a_test_has_for_itself_is_not_asked_for_the_others(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    # Asked for the first time while the test is on, as conversations before it take their time.
+    shop.suite("zoo", task={"id": "zoo", "max_rounds": 1}, agents={"mini": {"use": "openai:m"}})
+    with endpoint(otherwise=say("Hello")) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        result = beside(
+            shop,
+            """
+            import time
+
+            def test_stranger(monkeypatch):
+                with monkeypatch.context() as patched:
+                    patched.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+                    patched.setenv("OPENAI_API_KEY", "none")
+                    time.sleep(3)
+            """,
+            "--dialeval-concurrency=1",
+        )
+
+    result.assert_outcomes(passed=22)
+    assert server.requests == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -130,6 +131,20 @@ def test_what_is_no_agent_blames_none(notes: Notes, let_go: threading.Event) -> 
         pool.submit(work("guilty", notes, blocking(notes, let_go, agent=False)))
         pool.graded("guilty", "r")
     assert lost_lines(notes)["guilty"].startswith("r harness_error: guilty blocks the event loop (")
+
+
+def test_a_loop_whose_files_are_closed_by_somebody_says_so(notes: Notes) -> None:
+    why = "the event loop broke: .*Bad file descriptor; some code in this process closes files"
+    with a_pool() as pool:
+        pool.submit(work("patient", notes, waiting(notes)))
+        notes.wait("waits")
+        os.close(pool._lull.fileno())
+        with pytest.raises(HarnessFault, match=f"^patient: {why}"):
+            pool.graded("patient", "r")
+        pool.submit(work("later", notes, waiting(notes)))
+        with pytest.raises(HarnessFault, match=f"^later: {why}"):
+            pool.graded("later", "r")
+        assert pool.close() == ()
 
 
 def test_a_callback_belongs_to_nobody(notes: Notes, let_go: threading.Event) -> None:

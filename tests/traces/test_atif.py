@@ -74,9 +74,10 @@ def test_parts_of_text_and_pictures():
 
 
 def test_copied_context_is_marked_and_odd_steps_are_named():
-    found = read_trajectory(trajectory(user(is_copied_context=True), None, {"source": "tool"}))
+    odd = (None, {"source": "tool"}, {"source": ["agent"]}, {"source": {}})
+    found = read_trajectory(trajectory(user(is_copied_context=True), *odd))
     assert [each.copied for each in found.steps] == [True]
-    assert [each.split(" is ")[0] for each in found.odd] == ["step 2", "step 3"]
+    assert [each.split(" is ")[0] for each in found.odd] == [f"step {n}" for n in (2, 3, 4, 5)]
 
 
 @pytest.mark.parametrize(

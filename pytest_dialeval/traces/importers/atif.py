@@ -64,7 +64,7 @@ def read_trajectory(document: Any) -> Trajectory:
     steps: list[Step] = []
     odd: list[str] = []
     for number, each in enumerate(document["steps"], 1):
-        if not isinstance(each, dict) or each.get("source") not in _ORIGINS:
+        if not isinstance(each, dict) or words(each, "source") not in _ORIGINS:
             odd.append(f"step {number} is {shown(each)}, whose source is no system, user or agent")
             continue
         steps.append(_step(each))
@@ -85,7 +85,7 @@ def _step(data: Mapping[str, Any]) -> Step:
     results = list(_results(data.get("observation")))
     calls, loose = _calls(data.get("tool_calls"), results)
     return Step(
-        source=_ORIGINS[data["source"]],
+        source=_ORIGINS[words(data, "source")],
         text=text,
         calls=calls,
         artifacts=(*pictures, *loose),
