@@ -231,6 +231,17 @@ task:
 rubrics: [{id: a, dimension: completion, keyword: x, trigger: {state: y}}]
 """,
     "dialeval: 1\ntask: {id: t, max_rounds: 2000, rounds: {request: x}}\n",
+    """\
+dialeval: 1
+task:
+  id: t
+  language: fr
+  opening: agent
+  rounds:
+    request: x
+    profile: {id: p, weights: {complaint: 1}}
+rubrics: [{id: a, dimension: completion, keyword: x, trigger: {state: y}}]
+""",
 ]
 NOTED = [
     """\

@@ -148,6 +148,12 @@ def test_what_is_refused(problems, rounds: str, line: int, message: str) -> None
     assert any(each.startswith(f"s.dialeval.yaml:{line}: {message}") for each in found), found
 
 
+def test_a_misspelt_behaviour_has_no_consequences_of_its_own(problems) -> None:
+    """What the profile could not draw without it, and what no round then has, is no news."""
+    [problem] = problems(suite("profile: {id: p, weights: {add-test: 1}}"))
+    assert "no behaviour 'add-test'; did you mean 'add-tests'?" in problem
+
+
 def test_a_blank_request_and_other_tasks(problems) -> None:
     text = suite("", task="variables: {x: ''}").replace("Please fix it.", "'{x}'")
     assert any(
