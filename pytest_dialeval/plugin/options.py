@@ -52,7 +52,10 @@ def agent(text: str) -> str:
     if ":" in name or "/" in name:
         raise argparse.ArgumentTypeError(f"{text!r} has no name; write NAME={text}")
     if not re.fullmatch("[a-z0-9_]+", name):
-        raise argparse.ArgumentTypeError(f"{name!r} is no agent's name (allowed: a-z, 0-9 and _)")
+        plain = re.sub("[^a-z0-9]+", "_", name.lower()).strip("_")
+        hint = f"; write {plain}{equals}{spec}" if plain else ""
+        text = f"{name!r} is no agent's name (allowed: a-z, 0-9 and _){hint}"
+        raise argparse.ArgumentTypeError(text)
     if equals and not spec.strip():
         raise argparse.ArgumentTypeError(f"{text!r} has nothing after the '='")
     return text

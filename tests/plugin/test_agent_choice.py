@@ -110,6 +110,9 @@ def test_an_unknown_name_is_one_line_with_the_likely_one(two: Shop) -> None:
         ("=python:x:y", "*''*a-z, 0-9 and _*"),
         ("openai:gpt-4o-mini", "*'openai:gpt-4o-mini' has no name; write NAME=openai:gpt-4o-mini"),
         ("http://x/?a=b", "*'http://x/?a=b' has no name; write NAME=http://x/?a=b"),
+        ("gpt-4o=openai:gpt-4o", "*'gpt-4o' is no agent's name *; write gpt_4o=openai:gpt-4o"),
+        ("Rude", "*'Rude' is no agent's name (allowed: a-z, 0-9 and _); write rude"),
+        ("=openai:m", "*'' is no agent's name (allowed: a-z, 0-9 and _)"),
         ("", "*--dialeval-agent*"),
     ],
 )
