@@ -29,7 +29,7 @@ def leaderboard_lines(ratings: Ratings) -> Iterator[tuple[str, str]]:
     yield "", ""
     yield from ((each, "") for each in _scores(rows).splitlines())
     if any(_tasks(each) < each.of_tasks for each in rows):
-        yield "* not all tasks: its mean is over others than theirs", "yellow"
+        yield "* not all tasks: its mean is over other tasks than the others' means", "yellow"
     if together := [f"{one.agent} - {other.agent}" for one, other in _overlapping(rows)]:
         what = "ranked rewards" if any(each.ranked for each in rows) else "scores"
         yield f"{what} not separated: {listed(together, PAIRS)}", "yellow"
