@@ -53,6 +53,14 @@ def test_one_name_given_twice_runs_once(two: Shop) -> None:
     assert len(two.ids("--dialeval-agent=rude", "--dialeval-agent=rude")) == 1
 
 
+def test_two_agents_of_one_name_are_refused(two: Shop) -> None:
+    result = two.run("--dialeval-agent=a=openai:m", "--dialeval-agent=a=openai:n")
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    said = "--dialeval-agent: 'a' is given twice, as openai:m and as openai:n: give each a name *"
+    result.stderr.fnmatch_lines([f"ERROR: {said}"])
+
+
 def test_name_and_spec_declare_and_choose(two: Shop) -> None:
     two.write("own.py", "def own(message):\n    return 'Hello, own'\n")
 
