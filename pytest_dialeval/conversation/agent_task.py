@@ -94,7 +94,7 @@ class AgentTask:
 
     async def _ask(self, step: Callable[[], Awaitable[object]], deadline: Deadline) -> object:
         if deadline.seconds <= 0:
-            raise self._overdue(AgentFault(deadline.late))
+            raise self._overdue(AgentFault(deadline.late), deadline)
         call = self._call = _Call(step)
         self._calls.put_nowait(call)
         charge = self.charge()
@@ -105,15 +105,15 @@ class AgentTask:
             raise AgentFault("the agent ended the asyncio task that it runs in")
         fault = _late(deadline, charge)
         if charge.blocked < charge.seconds / 2:  # else it was its own, say a tool's
-            fault = self._overdue(fault)  # while it still knows what it waits for
+            fault = self._overdue(fault, deadline)  # while it still knows what it waits for
         await self._interrupt()
         raise fault
 
-    def _overdue(self, late: DialevalError) -> DialevalError:
-        """Whose fault lateness is can be the agent's to say."""
+    def _overdue(self, late: DialevalError, deadline: Deadline) -> DialevalError:
+        """Whose fault lateness is can be the agent's to say; of the loop it then says nothing."""
         agent = self._agent
         remote = isinstance(late, AgentFault) and isinstance(agent, Remote)
-        return cast("Remote", agent).overdue(str(late)) if remote else late
+        return cast("Remote", agent).overdue(deadline.late) if remote else late
 
     async def _wait(self, call: _Call, deadline: Deadline, charge: Charge) -> None:
         """For its answer, as long as the time that is the agent's own allows."""

@@ -88,7 +88,7 @@ def _match_called(view: View, params: ToolCalledParams) -> MatcherResult:
         if not params.arguments or _contains(call.arguments, params.arguments)
     ]
     holds = params.least <= len(fitting) and (params.max is None or len(fitting) <= params.max)
-    reason = f"it is called {plural(len(fitting), 'time')}"
+    reason = f"{params.name} is called {plural(len(fitting), 'time')}"
     shown = fitting
     if not fitting and calls:
         reason = f"{params.name} is called {plural(len(calls), 'time')}, with other arguments"

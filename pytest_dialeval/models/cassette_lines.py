@@ -29,7 +29,7 @@ HEADER: Line = {"cassette": SCHEMA}
 _NUMBERS = ("seconds", "first_token")
 _EDITED = (
     "was edited: its text no longer fits its digest, and the reply belongs to the old text; "
-    "replies may be edited, requests are recorded anew (--dialeval-record=new)"
+    "undo the edit (replies alone may be edited), or delete the file and record anew"
 )
 
 

@@ -74,7 +74,7 @@ def _source(engine: Engine, metafunc: pytest.Metafunc, case: DecoratedCase) -> L
     _known(case.personas or (), [each.id for each in suite.personas], f"{where} personas")
     _known(case.rubrics, [each.id for each in suite.rubrics], f"{where} rubrics")
     anchor = fixture_anchor(node) if not suite.agents else None
-    chosen = engine.choose(suite, _wanted(engine, suite, case), offers, anchor)
+    chosen = engine.choose(suite, _wanted(engine, suite, case, where), offers, anchor)
     if not chosen.declared:
         raise pytest.Collector.CollectError(
             f"{node.nodeid}: {case.suite} declares no agent and no `dialeval_agent` fixture is here"
@@ -102,11 +102,11 @@ def _known(given: Sequence[str], allowed: Sequence[str], where: str) -> None:
             )
 
 
-def _wanted(engine: Engine, suite: Suite, case: DecoratedCase) -> Wanted:
+def _wanted(engine: Engine, suite: Suite, case: DecoratedCase, where: str) -> Wanted:
     if engine.wanted.names or case.agent is None:
         return engine.wanted
     if suite.agents:
-        _known([case.agent], list(suite.agents), "@dialogue_case agent")
+        _known([case.agent], list(suite.agents), f"{where} agent")
     return Wanted((case.agent,))
 
 

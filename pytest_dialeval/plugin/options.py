@@ -52,7 +52,10 @@ def agent(text: str) -> str:
     if ":" in name or "/" in name:
         raise argparse.ArgumentTypeError(f"{text!r} has no name; write NAME={text}")
     if not re.fullmatch("[a-z0-9_]+", name):
-        raise argparse.ArgumentTypeError(f"{name!r} is no agent's name (allowed: a-z, 0-9 and _)")
+        plain = re.sub("[^a-z0-9]+", "_", name.lower()).strip("_")
+        hint = f"; write {plain}{equals}{spec}" if plain else ""
+        text = f"{name!r} is no agent's name (allowed: a-z, 0-9 and _){hint}"
+        raise argparse.ArgumentTypeError(text)
     if equals and not spec.strip():
         raise argparse.ArgumentTypeError(f"{text!r} has nothing after the '='")
     return text
@@ -222,6 +225,7 @@ class Settings:
                 self._below[each.name] = project
         self.tables: dict[str, Any] = {each: table.get(each, {}) for each in TABLES}
         self._check_tables()
+        self._check_agents()
 
     def get(self, name: str, default: Any = None, *, suite: Any = None) -> Setting:
         """The value that holds, `suite` being what the suite says (None: nothing)."""
@@ -261,6 +265,18 @@ class Settings:
                 read_prices(self.tables["prices"])
             except BudgetProblem as error:
                 raise pytest.UsageError(f"[tool.dialeval.prices]: {error}") from None
+
+    def _check_agents(self) -> None:
+        """Of two agents under one name only one would be measured."""
+        for setting in filter(None, (self._above.get("agent"), self._below.get("agent"))):
+            specs: dict[str, str] = {}
+            for text in setting.value:
+                name, equals, spec = text.partition("=")
+                if equals and specs.setdefault(name, spec) != spec:
+                    raise pytest.UsageError(
+                        f"{setting.source}: {name!r} is given twice, as {specs[name]} and as "
+                        f"{spec}: give each a name of its own"
+                    )
 
     def unknown_variables(self) -> list[str]:
         """Variables that look like settings and are none; said where dialogue items ran."""

@@ -205,6 +205,8 @@ def _detectable(of: AgentComparison) -> str:
     assert found is not None
     points = f"{100 * found.difference:.0f} points"
     text = f"this size finds a pass rate that differs by {points} in 4 of 5 times"
+    if found.difference > 1:  # which no two pass rates differ by
+        text = "this size is too small to find any difference of pass rates in 4 of 5 times"
     if more := found.more_trials():
         need = plural(more, "more trial")
         text += f"; {need} in each run would be needed to see {100 * LOOKED_FOR:.0f} points"

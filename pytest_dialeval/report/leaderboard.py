@@ -29,7 +29,8 @@ def leaderboard_lines(ratings: Ratings) -> Iterator[Line]:
     yield Line("")
     yield from map(Line, _scores(rows).splitlines())
     if any(_tasks(each) < each.of_tasks for each in rows):
-        yield Line("* not all tasks: its mean is over others than theirs", "yellow")
+        text = "* not all tasks: its mean is over other tasks than the others' means"
+        yield Line(text, "yellow")
     if together := [f"{one.agent} - {other.agent}" for one, other in _overlapping(rows)]:
         what = "ranked rewards" if any(each.ranked for each in rows) else "scores"
         yield Line(f"{what} not separated: {listed(together, PAIRS)}", "yellow")

@@ -61,7 +61,11 @@ class Evaluation:
         if vote.round is not None and vote.round not in ballot.rounds:
             return f"round {vote.round} was not reached by both agents"
         if vote.choice == "both_bad" and not ballot.source.compare.both_bad:
-            return "'both_bad' is no choice here; allow it with `votes: {both_bad: true}`"
+            # The run keeps what its suite said: a suite that is changed now changes nothing here.
+            return (
+                "'both_bad' is no choice in this run: vote tie; a suite with "
+                "`votes: {both_bad: true}` allows it in its next run"
+            )
         return ballot
 
     def _met(self, vote: Vote) -> list[Ballot] | str:

@@ -68,6 +68,8 @@ def read_rounds(task: Place, reading: Reading) -> Rounds | None:
             place.at("behaviours", index, "id").error(
                 f"{text}; write a profile of your own, with weights"
             )
+    if len(weighed) < len(profile.weights):
+        return None  # what could not be drawn without the misspelt ones is no news
     return Rounds(request, profile, weighed, anchors)
 
 

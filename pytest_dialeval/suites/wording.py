@@ -102,6 +102,8 @@ def _sentence(
     if kind == "model_type":
         nested = _form_at(form, path)
         return f"{dotted(path) or nested.noun} must be a mapping ({nested.sketch()}), {_not(error)}"
+    if kind == "list_type":
+        return f"{dotted(path) or form.noun} must be {_list(form, path, error)}"
     return f"{dotted(path) or form.noun} {_predicate(error)}"
 
 
@@ -109,8 +111,6 @@ def _predicate(error: ErrorDetails) -> str:
     match error["type"]:
         case "expected" | "value_error":
             return error["msg"].removeprefix("Value error, ")
-        case "list_type":
-            return f"must be a list, {_not(error)}{_list_hint(error['input'])}"
         case "dict_type":
             return f"must be a mapping (key: value), {_not(error)}"
         case "too_short" if (least := error["ctx"]["min_length"]) > 1:
@@ -148,6 +148,24 @@ def _missing(owner: type[Form], path: Path) -> str:
 
 def _not(error: ErrorDetails) -> str:
     return f"not {shown(error['input'])}"
+
+
+def _list(form: type[Form], path: Path, error: ErrorDetails) -> str:
+    """A list, with brackets to write round a word; a word in brackets is no list of mappings."""
+    items = _items(form, path)
+    if isclass(items) and issubclass(items, Form):
+        return f"a list of mappings ({items.sketch()}), {_not(error)}"
+    return f"a list, {_not(error)}{'' if items is Any else _list_hint(error['input'])}"
+
+
+def _items(form: type[Form], path: Path) -> Any:
+    """What a list is of; None where the form does not tell."""
+    if not path or not isinstance(path[-1], str):
+        return None
+    annotation = _form_at(form, path[:-1]).field(path[-1])
+    if get_origin(annotation) in (Union, UnionType):
+        annotation = next(each for each in get_args(annotation) if each is not type(None))
+    return get_args(annotation)[0] if get_origin(annotation) is list else None
 
 
 def _list_hint(value: object) -> str:

@@ -101,7 +101,7 @@ class Git:
             how = late if ended.status is None else f"failed: {ended.output.strip()[:500]}"
             raise HarnessFault(f"git {words[0]} {how}")
 
-    def _ended(self, tree: Path, words: tuple[str, ...], told: bytes, answer: object) -> Ended:
+    def _ended(self, tree: Path, words: tuple[str, ...], told: bytes, answer: IO[bytes]) -> Ended:
         settings = [word for item in _SETTINGS.items() for word in ("-c", "=".join(item))]
         where = [f"--git-dir={self._repository}", f"--work-tree={tree}"]
         with tempfile.TemporaryFile(dir=self.folder) as question:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -61,6 +62,25 @@ def test_an_agent_may_know_better_whose_its_lateness_is(deadline: Deadline):
 
     asyncio.run(main())
     assert len(asked_for) == (1 if deadline.seconds else 0)
+
+
+def test_an_endpoint_that_is_late_is_not_told_how_not_to_block():
+    """A few moments of our own work for it are no reason, and nothing that a user could mend."""
+
+    async def wait() -> Reply:
+        time.sleep(0.2)  # noqa: ASYNC251 (more than a tenth of the deadline, less than half)
+        return await asyncio.Event().wait()  # type: ignore[func-returns-value, return-value]
+
+    async def main() -> None:
+        clock = LoopClock()
+        clock.start(asyncio.get_running_loop())
+        task = AgentTask(lambda: Slow(wait), clock)
+        await task.start(BRIEF, LONG)
+        with pytest.raises(ProviderFault, match=r"^the endpoint: too late$"):
+            await task.reply((), Deadline(0.6, "too late"))
+        await task.end()
+
+    asyncio.run(main())
 
 
 def test_all_calls_run_in_one_task():

@@ -35,7 +35,10 @@ TALK = calling(
     ],
 )
 def test_tool_called(params: object, score: float) -> None:
-    assert ask("tool_called", params, TALK).score == score
+    result = ask("tool_called", params, TALK)
+    assert result.score == score
+    tool = params if isinstance(params, str) else params["name"]  # type: ignore[index]
+    assert result.reason.startswith(f"{tool} is called ")  # alone it stands in pytest's summary
 
 
 def test_the_call_is_quoted() -> None:

@@ -256,7 +256,9 @@ def test_a_reply_may_be_edited_a_request_not(tmp_path: Path) -> None:
     path.write_text(whole.replace("At 9.", "At 10."), encoding="utf-8")
     assert said(path) == {"turn 1": "At 10."}
     path.write_text(whole.replace("When do", "Why do"), encoding="utf-8")
-    with pytest.raises(TranscriptError, match=r"c:3: was edited: .*--dialeval-record=new"):
+    with pytest.raises(
+        TranscriptError, match=r"c:3: was edited: .*; undo the edit .*, or delete the file"
+    ):
         read_cassette(path)
     path.write_text(whole.replace("gpt-4o-mini", "gpt-4o"), encoding="utf-8")
     with pytest.raises(TranscriptError, match=r"c:4: was edited"):

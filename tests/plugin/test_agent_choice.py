@@ -53,6 +53,14 @@ def test_one_name_given_twice_runs_once(two: Shop) -> None:
     assert len(two.ids("--dialeval-agent=rude", "--dialeval-agent=rude")) == 1
 
 
+def test_two_agents_of_one_name_are_refused(two: Shop) -> None:
+    result = two.run("--dialeval-agent=a=openai:m", "--dialeval-agent=a=openai:n")
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    said = "--dialeval-agent: 'a' is given twice, as openai:m and as openai:n: give each a name *"
+    result.stderr.fnmatch_lines([f"ERROR: {said}"])
+
+
 def test_name_and_spec_declare_and_choose(two: Shop) -> None:
     two.write("own.py", "def own(message):\n    return 'Hello, own'\n")
 
@@ -110,6 +118,9 @@ def test_an_unknown_name_is_one_line_with_the_likely_one(two: Shop) -> None:
         ("=python:x:y", "*''*a-z, 0-9 and _*"),
         ("openai:gpt-4o-mini", "*'openai:gpt-4o-mini' has no name; write NAME=openai:gpt-4o-mini"),
         ("http://x/?a=b", "*'http://x/?a=b' has no name; write NAME=http://x/?a=b"),
+        ("gpt-4o=openai:gpt-4o", "*'gpt-4o' is no agent's name *; write gpt_4o=openai:gpt-4o"),
+        ("Rude", "*'Rude' is no agent's name (allowed: a-z, 0-9 and _); write rude"),
+        ("=openai:m", "*'' is no agent's name (allowed: a-z, 0-9 and _)"),
         ("", "*--dialeval-agent*"),
     ],
 )

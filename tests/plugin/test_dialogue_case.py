@@ -496,7 +496,10 @@ def test_a_suite_with_mistakes(said: Shop) -> None:
     [
         ('personas=["byer"]', "*personas: 'byer' is not in the suite*did you mean 'buyer'?"),
         ('rubrics=["gret"]', "*rubrics: 'gret' is not in the suite*did you mean 'greet'?"),
-        ('agent="clrk"', "*agent: 'clrk' is not in the suite*did you mean 'clerk'?"),
+        (
+            'agent="clrk"',
+            "test_shop.py::test_stock: *agent: 'clrk' is not in the suite*did you mean 'clerk'?",
+        ),
     ],
 )
 def test_unknown_names_in_the_decorator(said: Shop, arguments: str, said_: str) -> None:

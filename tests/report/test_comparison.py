@@ -42,6 +42,14 @@ def test_figures_pairs_and_what_could_be_seen() -> None:
     assert "more trials in each run would be needed to see 10 points" in shown
 
 
+def test_no_difference_above_all_that_there_can_be_is_promised() -> None:
+    one = run_of(case("p", trials(0, 1)))
+    shown = text(one, one)
+    assert "this size is too small to find any difference of pass rates in 4 of 5 times; " in shown
+    assert "more trials in each run would be needed to see 10 points" in shown
+    assert "that differs by" not in shown
+
+
 def test_both_readings_stand_side_by_side() -> None:
     assert "-0.333 / -0.500" in text(GOOD, run_of(case("p", trials(4, 2, 2))))
 

@@ -78,6 +78,7 @@ def persona(**keys: str) -> str:
         (STATES % "start: {say: x, end: true, next: [{to: start}]}", "a state with `end: true` goes nowhere: remove next, or end"),
         (STATES % "start: {say: x, next: [{to: end}, {to: start, when: {keyword: y}}]}", "never taken: a transition without `when` stands before it"),
         (STATES % "start: {say: x, next: [{to: start, when: {keyword: y}, weight: 2}, {to: end}]}", "weight counts only where there is no `when`"),
+        (STATES % "start: {say: x, next: thanks}", "script.states.start.next must be a list of mappings (to, when, weight), not 'thanks'"),
         (STATES % "start: {say: x, next: [{to: end, weight: 0}]}", "script.states.start.next[0].weight must be a number above 0, not 0"),
         (STATES % "start: {say: x, next: [{to: end, weight: .inf}]}", "script.states.start.next[0].weight must be a number above 0, not inf"),
         (STATES % "start: {say: x, next: [{to: end, weight: true}]}", "script.states.start.next[0].weight must be a number above 0, not true"),
@@ -202,3 +203,13 @@ def test_ids_that_stand_twice(problems):
     text = SUITE % persona() + "include: []\n"
     text = text.replace("rubrics:", f"  - {persona(tags='[x]')}\nrubrics:")
     assert problems(text) == ["s.dialeval.yaml:5: id 'p' is taken by line 4: rename one"]
+
+
+@pytest.mark.parametrize("wrong", ["personas: buyer", "rubrics: greet"])
+def test_brackets_alone_are_no_remedy_where_mappings_are_wanted(problems, wrong: str) -> None:
+    suite = "dialeval: 1\ntask: {id: t}\npersonas: [{id: p, script: {states: {start: {say: x, end: true}}}}]\n"
+    key, _, word = wrong.partition(": ")
+    text = "".join(line for line in suite.splitlines(True) if not line.startswith(key)) + wrong
+    assert f"{key} must be a list, not {word!r}" in [
+        each.partition(": ")[2] for each in problems(text)
+    ]
