@@ -168,6 +168,14 @@ def test_a_task_that_changed_between_two_jobs_is_said(shop: Shop) -> None:
     )
 
 
+def test_a_task_that_is_the_same_in_two_jobs_is_not_spoken_of(shop: Shop) -> None:
+    for name in ("alpha", "beta"):
+        write(shop.path / name / "fix__a", single(name=name))
+    suite(shop, {"path": "alpha"}, {"path": "beta"})
+
+    shop.run().stdout.no_fnmatch_line("*changed between the recordings*")
+
+
 def test_traces_of_an_import_keep_their_agents(shop: Shop, job: Path) -> None:
     found = CliRunner().invoke(
         main, ["import", "harbor", str(job), "--out", str(shop.path / "out")]

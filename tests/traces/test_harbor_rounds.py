@@ -77,6 +77,8 @@ def test_what_is_cut_is_the_end_of_what_was_written_and_never_more(before, after
 def test_the_same_message_to_an_agent_that_was_not_resumed():
     before, after = [ask(), reply("one")], [ask(), reply("two")]
     assert list(cut(before, after).own) == after
+    later = [*after, ask("2"), reply("three")]
+    assert list(cut(before, later).own) == later
 
 
 def test_history_that_was_written_anew_is_no_new_answer():
