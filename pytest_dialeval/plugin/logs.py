@@ -13,12 +13,24 @@ from pytest_dialeval.records.text import visible
 
 KEPT = 50  # lines of one conversation
 LONGEST = 4_000  # characters of a record, with its traceback
-# pytest files what these two catch under whatever item runs at the moment.
-PYTEST_HANDLERS = ("caplog_handler", "report_handler")
+LIVE = "log_cli_handler"
+# pytest files what the first two catch under whatever item runs at the moment. The third takes that
+# item's capture off while it writes, on whatever thread.
+PYTEST_HANDLERS = ("caplog_handler", "report_handler", LIVE)
 
 
 def _of_no_conversation(record: logging.LogRecord) -> bool:
     return current_conversation.get() is None
+
+
+def _told(record: logging.LogRecord) -> logging.LogRecord:
+    """A copy that holds nothing of the agent's but words; a traceback was made one by format()."""
+    try:
+        message = record.getMessage()
+    except Exception:  # said likewise where it is filed
+        message = f"{record.msg!r} with {record.args!r}"
+    text = {"msg": visible(message)[:LONGEST], "args": None, "exc_info": None}
+    return logging.makeLogRecord({**vars(record), **text})
 
 
 class ConversationLogs(logging.Handler):
@@ -29,6 +41,8 @@ class ConversationLogs(logging.Handler):
         self.setFormatter(logging.Formatter("%(levelname)-8s %(name)s: %(message)s"))
         self._plugin = config.pluginmanager.get_plugin("logging-plugin")
         self._lines: dict[str, list[str]] = {}
+        self._live: Any = getattr(self._plugin, LIVE, None)
+        self._unshown: dict[str, list[logging.LogRecord]] = {}  # where logs are shown as they come
 
     def emit(self, record: logging.LogRecord) -> None:
         """File one record; called on whatever thread the agent runs."""
@@ -38,6 +52,8 @@ class ConversationLogs(logging.Handler):
         lines = self._lines.setdefault(trial, [])
         if len(lines) < KEPT:
             lines.append(visible(self._said(record))[:LONGEST])
+            if isinstance(self._live, logging.StreamHandler) and record.levelno >= self._live.level:
+                self._unshown.setdefault(trial, []).append(_told(record))
 
     def _said(self, record: logging.LogRecord) -> str:
         try:
@@ -48,6 +64,11 @@ class ConversationLogs(logging.Handler):
     def of(self, trial: str) -> str:
         """What was logged in a trial's conversation."""
         return "\n".join(self._lines.get(trial, ()))
+
+    def show(self, trial: str) -> None:
+        """Have pytest show under the running item what log_cli asks for; on the main thread."""
+        for record in self._unshown.pop(trial, ()):
+            self._live.handle(record)
 
     def open(self) -> None:
         """Begin to listen, and keep pytest's handlers from filing these records too."""

@@ -106,6 +106,7 @@ class Running:
                 self._submit(each)
         held = _held_as(cell.trial, attempt)
         graded = [self.pool.graded(held, each) for each in cell.rubrics]
+        self.logs.show(cell.trial.id)
         if log := self.logs.of(cell.trial.id):
             item.add_report_section("setup", "dialogue log", self.redaction.text(log))
         return graded

@@ -64,7 +64,7 @@ class FolderSite:
         self._plan = plan
         self._places: list[Path] = []
         # A loop that stands still never closes it.
-        self._removed = weakref.finalize(self, _remove_all, self._places)
+        self._removed = weakref.finalize(self, _remove_all, self._places, os.getpid())
         self._ground: _Ground | None = None
         self._last: Snapshot | None = None  # at the end of the round before
         self._rounds: dict[int, _Round] = {}
@@ -183,6 +183,8 @@ async def _beside(work: Callable[[threading.Event], T], name: str) -> T:
         raise HarnessFault(f"the agent's folder can't be followed: {error}") from None
 
 
-def _remove_all(places: list[Path]) -> None:
+def _remove_all(places: list[Path], owner: int) -> None:
+    if os.getpid() != owner:  # the end of a child that a test has forked
+        return
     for each in places:
         remove(each)

@@ -28,10 +28,10 @@ async def slow(message):
 """
 
 
-def beside(shop: Shop, test: str, *arguments: str) -> pytest.RunResult:
+def beside(shop: Shop, test: str, *arguments: str, agent: str = AGENT) -> pytest.RunResult:
     """Run 20 conversations of an async agent, three at once, and the test meanwhile."""
     shop.write("conftest.py", SECOND)
-    shop.write("slow.py", AGENT)
+    shop.write("slow.py", agent)
     shop.write("test_it.py", dedent(test))
     shop.suite(agents={"slow": {"use": "python:slow.py:slow"}}, trials=20)
     options = ("--dialeval-concurrency=3", "--dialeval-turn-timeout=1", *arguments)
@@ -189,3 +189,43 @@ def test_an_endpoint_that_a_test_has_for_itself_is_not_asked_for_the_others(
 
     result.assert_outcomes(passed=22)
     assert server.requests == 1
+
+
+def test_live_logs_of_conversations_take_nobodys_capture_away(shop: Shop) -> None:
+    test = """
+        import time
+
+        def test_stranger(capsys):
+            for number in range(300):
+                print(number)
+                time.sleep(0.001)
+            assert capsys.readouterr().out.split() == [str(each) for each in range(300)]
+        """
+    talkative = """
+        import asyncio
+        import logging
+
+        log = logging.getLogger("talkative")
+
+        async def slow(message):
+            for number in range(20):
+                log.warning("word %s", number)
+                await asyncio.sleep(0.001)
+            log.warning("%d", "no number")
+            try:
+                raise OSError("no model")
+            except OSError:
+                log.exception("it broke")
+            return "Hello"
+        """
+    shop.write("pytest.ini", "[pytest]\nlog_cli = true\n")
+
+    result = beside(shop, test, agent=talkative)
+
+    result.assert_outcomes(passed=21)
+    text = result.stdout.str()
+    # Two turns each of 22, under the item that asks for the conversation.
+    assert text.count("talkative:slow.py") == 20 * 2 * 22
+    assert text.count("OSError: no model") == 20 * 2
+    under = text[text.index("buyer-20::greet") :]
+    assert under.count("WARNING  talkative:slow.py") == 2 * 21 and "live log setup" in under

@@ -84,6 +84,24 @@ def test_the_copy_is_the_agents_own_and_goes_away(tmp_path: Path):
     assert not seen[0].parent.exists()
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of forks beside threads
+def test_a_child_that_a_test_forks_does_not_remove_it(tmp_path: Path):
+    def fork(work: Path) -> None:
+        child = os.fork()
+        if child == 0:
+            try:
+                made._removed()  # as at the exit of a process
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+        assert (work / "calc.py").is_file()
+        lay(work, {"calc.py": FIXED})
+
+    made = site(folder(tmp_path))
+    [done] = worked(made, fork)
+    assert done.work.files == ("calc.py",)
+
+
 def test_two_copies_at_once_do_not_meet(tmp_path: Path):
     repo = folder(tmp_path)
 
