@@ -15,6 +15,7 @@ DialevalError
 ├── BudgetProblem       a budget that cannot be read, or cannot be kept
 ├── ModelProblem        a model that is written wrongly
 └── RunError            a run on disk that cannot be written or read
+    └── TraceTaken      a trace of that name is there already
 """
 
 from __future__ import annotations
@@ -106,3 +107,7 @@ class ModelProblem(DialevalError):
 
 class RunError(DialevalError):
     """A run on disk that cannot be written or read; names path and remedy."""
+
+
+class TraceTaken(RunError):
+    """There is a trace of that name, whole or not."""

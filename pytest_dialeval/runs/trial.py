@@ -15,7 +15,7 @@ from pytest_dialeval.conversation.clock import LoopClock
 from pytest_dialeval.conversation.converse import converse
 from pytest_dialeval.conversation.site import Site
 from pytest_dialeval.conversation.user import Simulator
-from pytest_dialeval.errors import RunError, TranscriptError
+from pytest_dialeval.errors import RunError, TraceTaken, TranscriptError
 from pytest_dialeval.grading.grade import (
     CompiledRubric,
     Dialogue,
@@ -49,7 +49,7 @@ from pytest_dialeval.suites.work_lint import asks_verifier
 from pytest_dialeval.traces.clearing import cleared
 from pytest_dialeval.traces.reader import read_trace
 from pytest_dialeval.traces.redaction import Redaction
-from pytest_dialeval.traces.writer import TraceTaken, TraceWriter
+from pytest_dialeval.traces.writer import TraceWriter
 
 RESULT_SCHEMA = "dialeval.result/1"
 SHORT = 20_000  # characters

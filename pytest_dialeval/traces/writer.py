@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from pytest_dialeval.errors import RunError
+from pytest_dialeval.errors import RunError, TraceTaken
 from pytest_dialeval.records.transcript import Outcome, Turn
 from pytest_dialeval.records.work import Check, RoundWork
 from pytest_dialeval.traces.codec import SCHEMA, EndedBy, encode_turn
@@ -20,10 +20,6 @@ from pytest_dialeval.traces.work_codec import encode_record
 
 PART = ".part"  # behind the name of a trace that is still being written
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
-
-
-class TraceTaken(RunError):
-    """There is a trace of that name, whole or not."""
 
 
 class TraceWriter:
