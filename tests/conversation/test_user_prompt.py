@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pytest_dialeval.conversation.user_prompt import (
@@ -44,7 +44,7 @@ def texts(given: Scene) -> list[str]:
 
 def blocks(text: str, nonce: str) -> list[tuple[str, str]]:
     """What stands below each line that begins with the mark: title and data."""
-    parts = re.split(rf"^<<<{nonce} (.*)$", text, flags=re.MULTILINE)[1:]
+    parts = re.split(rf"^<<<{nonce} (.*)$", f"{text}\n", flags=re.MULTILINE)[1:]
     pairs = zip(parts[::2], parts[1::2], strict=True)
     return [(title, data.removeprefix("\n").removesuffix("\n")) for title, data in pairs]
 
@@ -148,6 +148,7 @@ def talks(draw: st.DrawFn) -> list[Turn | Spoken]:
 
 
 @given(talks(), st.text(max_size=30), st.integers(0, 3))
+@example([Turn(1, "agent", "0\n"), Spoken("x"), Turn(3, "agent", "y")], "", 0)
 def test_no_agent_can_close_its_fence(past: list[Turn | Spoken], more: str, guesses: int) -> None:
     trial = draw()
     for _ in range(guesses):  # it knows how marks are made, and everything said so far
