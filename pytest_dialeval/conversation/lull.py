@@ -8,22 +8,26 @@ from __future__ import annotations
 
 import selectors
 import threading
+from collections.abc import Callable
+
+from pytest_dialeval.records.monotonic import monotonic
+
+_SHARE = 9  # parts of waiting in vain to one of the other thread's own work
 
 
 class Lull(selectors.DefaultSelector):
     """A loop's selector that tells another thread when the loop has nothing to do."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         super().__init__()
         self._waits = threading.Event()
-        self._waited = False  # since somebody waited for it
-        self._patience = 1.0  # halved each time in vain
+        self._clock = clock
+        self._until = 0.0  # nobody waits for it
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         """What asyncio asks at the end of each round of work."""
         if timeout is not None and timeout <= 0:
             return super().select(timeout)
-        self._waited = True
         self._waits.set()
         try:
             return super().select(timeout)
@@ -33,11 +37,12 @@ class Lull(selectors.DefaultSelector):
     def await_one(self, seconds: float) -> bool:
         """Wait on another thread until the loop waits, at most so long.
 
-        A loop that never waits, as an agent blocks it or polls in it, is not waited for each time:
-        all waits in vain together take no more than twice that long.
+        A loop that never waits has much to do, or some agent blocks it or polls in it: the other
+        thread then gets a tenth of the time.
         """
-        if self._waited:
-            self._waited, self._patience = False, 1.0
-        waits = self._waits.wait(seconds * self._patience)
-        self._patience /= 1 if waits else 2
-        return waits
+        if self._clock() < self._until:
+            return False
+        if self._waits.wait(seconds):
+            return True
+        self._until = self._clock() + seconds / _SHARE
+        return False
