@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,11 +10,12 @@ import pytest
 from pytest_dialeval.plugin import outcomes
 from pytest_dialeval.plugin.closing import UNMEASURED, Closing
 from pytest_dialeval.plugin.matching_up import match_on_controller
-from pytest_dialeval.plugin.placing import run_path
-from pytest_dialeval.plugin.scheduling import TrialScheduling, left_in
+from pytest_dialeval.plugin.placing import left_in, run_path
+from pytest_dialeval.plugin.scheduling import TrialScheduling
 
 if TYPE_CHECKING:
     from pytest_dialeval.plugin.options import Settings
+    from pytest_dialeval.plugin.standings import Listener
     from pytest_dialeval.records.run import Source
 
 INPUT = "dialeval_run"
@@ -30,6 +30,7 @@ class ControllerHooks:
         self.closing = Closing(config, settings)
         self.path = run_path(config, settings)
         self.lost: list[str] = []
+        self._listener: Listener | None = None
 
     def pytest_configure_node(self, node: Any) -> None:
         node.workerinput[INPUT] = str(self.path)
@@ -39,6 +40,14 @@ class ControllerHooks:
         self, config: pytest.Config, log: Any
     ) -> Generator[None, Any, Any]:
         return TrialScheduling(config, log, (yield), self.path)
+
+    def pytest_xdist_node_collection_finished(self) -> None:
+        """A worker wrote its plan before it told what it collected, if there are dialogues."""
+        if self._listener is None and left_in(self.path, "plan.*.json"):
+            from pytest_dialeval.plugin.standings import Listener
+
+            reporter = self.config.pluginmanager.get_plugin("terminalreporter")
+            self._listener = Listener(reporter, self.path)
 
     def pytest_testnodedown(self, node: Any, error: object) -> None:
         if error:
@@ -57,8 +66,11 @@ class ControllerHooks:
 
         with self.closing.watching():
             try:
-                with self._heard():
+                try:
                     ended = yield
+                finally:
+                    if self._listener is not None:
+                        self._listener.close()
                 if not (session.shouldstop or session.shouldfail):
                     self._match()
                 return ended
@@ -67,11 +79,6 @@ class ControllerHooks:
                 if reached and self.closing.reported.seen:
                     raise session.Failed(session.shouldfail) from None
                 raise
-
-    def _heard(self) -> AbstractContextManager[None]:
-        from pytest_dialeval.plugin.standings import heard
-
-        return heard(self.config, self.path)
 
     def _match(self) -> None:
         """What models have to compare, now that all workers are done."""

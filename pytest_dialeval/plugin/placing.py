@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 def run_path(config: pytest.Config, settings: Settings) -> Path:
     """A new run's folder; nothing is made yet."""
-    from pytest_dialeval.runs.directory import new_run_id
+    from pytest_dialeval.runs.run_id import new_run_id
 
     return runs_folder(config, settings) / new_run_id()
 
@@ -27,6 +28,13 @@ def runs_folder(config: pytest.Config, settings: Settings) -> Path:
     default = config.rootpath / ".dialeval" / "runs"
     runs: Path = config.invocation_params.dir / settings.get("runs", default).value
     return runs
+
+
+def left_in(run: Path, pattern: str) -> list[Path]:
+    """Files that workers wrote into a run's folder; none where nobody may look into it."""
+    with suppress(OSError):  # a path that is too long, which the workers have said
+        return sorted(run.glob(pattern))
+    return []
 
 
 def write_plan(directory: RunDirectory, sources: Sequence[Source], settings: Settings) -> None:

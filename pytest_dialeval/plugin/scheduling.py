@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_dialeval.plugin.placing import left_in
 from pytest_dialeval.plugin.trial_load import TrialLoad
 
 if TYPE_CHECKING:
@@ -75,13 +75,6 @@ class TrialScheduling:
         from pytest_dialeval.runs.record import read_plan
 
         return read_plan(path)
-
-
-def left_in(run: Path, pattern: str) -> list[Path]:
-    """Files that workers wrote into a run's folder; none where nobody may look into it."""
-    with suppress(OSError):  # a path that is too long, which the workers have said
-        return sorted(run.glob(pattern))
-    return []
 
 
 def _grouping(trials: dict[str, str], mode: str) -> Callable[[str], str | None]:

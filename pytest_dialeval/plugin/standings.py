@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from pytest_dialeval.errors import RunError
 from pytest_dialeval.plugin import progress
+from pytest_dialeval.plugin.placing import left_in
 from pytest_dialeval.plugin.progress import Standing, sentence
+from pytest_dialeval.records.monotonic import monotonic
 from pytest_dialeval.runs.files import read_json, write_json
 
 TOLD = 5.0  # seconds between two writings of a worker
+_FILES = "standing.*.json"
 
 
 class Teller:
@@ -28,7 +28,7 @@ class Teller:
         self,
         path: Path,
         standing: Callable[[], Standing],
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = monotonic,
     ) -> None:
         self._path = path
         self._standing = standing
@@ -53,44 +53,36 @@ class Teller:
             write_json(self._path, asdict(self._standing()))
 
 
-@contextmanager
-def heard(config: pytest.Config, run: Path) -> Iterator[None]:
+class Listener:
     """On the controller: a line every half minute, from a thread, as xdist calls nobody between."""
-    reporter = config.pluginmanager.get_plugin("terminalreporter")
-    ended = threading.Event()
-    listening = threading.Thread(
-        target=_listen, args=(reporter, run, ended), name="dialeval-progress", daemon=True
-    )
-    if reporter is not None and reporter.verbosity >= -1:
-        listening.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        if listening.ident is not None:
-            listening.join()
-        for each in _files(run):
+
+    def __init__(self, reporter: Any, run: Path) -> None:
+        self._reporter = reporter
+        self._run = run
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._listen, name="dialeval-progress", daemon=True)
+        if reporter is not None and reporter.verbosity >= -1:
+            self._thread.start()
+
+    def close(self) -> None:
+        """Say no more, and remove what the workers told."""
+        self._ended.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+        for each in left_in(self._run, _FILES):
             with suppress(OSError):
                 each.unlink()
 
-
-def _listen(reporter: Any, run: Path, ended: threading.Event) -> None:
-    while not ended.wait(progress.EVERY):
-        if text := _said(run):
-            begun = reporter._tw.width_of_current_line  # by dots, of which pytest does not know
-            reporter.write_line("\n" * bool(begun) + f"dialeval: {text}")
-
-
-def _files(run: Path) -> list[Path]:
-    try:
-        return list(run.glob("standing.*.json"))
-    except OSError:  # a folder of a name that the system does not allow
-        return []
+    def _listen(self) -> None:
+        while not self._ended.wait(progress.EVERY):
+            if text := _said(self._run):
+                begun = self._reporter._tw.width_of_current_line  # by dots: pytest knows of none
+                self._reporter.write_line("\n" * bool(begun) + f"dialeval: {text}")
 
 
 def _said(run: Path) -> str:
     standings = []
-    for each in _files(run):
+    for each in left_in(run, _FILES):
         with suppress(RunError, TypeError):  # removed meanwhile, or not ours
             standings.append(Standing(**read_json(each)))
     return sentence(together(standings)) if standings else ""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 import time
-import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,11 +19,6 @@ KEPT = 20
 ALIVE = 24 * 3600  # seconds without a new line after which a run without summary counts as dead
 _RUN_ID = re.compile("[0-9]{8}-[0-9]{6}-[0-9a-f]{6}")
 _GITIGNORE = b"# made by pytest-dialeval: runs are results, not sources\n*\n"
-
-
-def new_run_id() -> str:
-    """Sortable by time, unique between machines: `20261130-162155-3fa9c1`."""
-    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{uuid.uuid4().hex[:6]}"
 
 
 @dataclass(frozen=True, slots=True)

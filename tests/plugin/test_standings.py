@@ -74,6 +74,26 @@ def test_a_disk_that_takes_nothing_stops_no_worker(tmp_path: Path) -> None:
     assert not (tmp_path / "gone").exists()
 
 
+LOOKING = """
+import sys, threading
+
+def pytest_xdist_node_collection_finished():
+    print([e.name for e in threading.enumerate() if "dialeval" in e.name])
+
+def pytest_unconfigure(config):
+    if not hasattr(config, "workerinput"):
+        print([e for e in ("orjson", "pytest_dialeval.plugin.standings") if e in sys.modules])
+"""
+
+
+def test_a_session_without_dialogues_starts_and_loads_nothing(shop: Shop) -> None:
+    shop.write("conftest.py", LOOKING)
+    shop.write("test_plain.py", "def test(): pass")
+    found = shop.pytester.runpytest_subprocess("-p", "xdist", "-n", "2", "-p", "dialeval", "-s")
+    assert found.ret == 0
+    assert [each for each in found.outlines if each.startswith("[")] == ["[]"] * 3
+
+
 AGENT = """
 import asyncio
 

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from pytest_dialeval.errors import RunError
-from pytest_dialeval.runs.directory import ALIVE, KEPT, RunDirectory, new_run_id, prune
+from pytest_dialeval.runs.directory import ALIVE, KEPT, RunDirectory, prune
+from pytest_dialeval.runs.run_id import new_run_id
 
 RUN = "20260102-030405-"
 
