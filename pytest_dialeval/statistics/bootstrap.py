@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
+from pytest_dialeval.statistics import student
 from pytest_dialeval.statistics.intervals import (
     CONFIDENCE,
     MIN_CASES,
@@ -101,10 +102,10 @@ def _weights(cases: int, draws: int, seed: int) -> Iterator[Floats]:
 
 def _shift(mean: float, cases: int, drawn: Floats, confidence: float) -> Shift:
     import numpy as np
-    from scipy.special import ndtr, stdtrit
+    from scipy.special import ndtr
 
     drawn = drawn[~np.isnan(drawn)]
-    t = float(stdtrit(cases - 1, 0.5 + confidence / 2)) * (cases / (cases - 1)) ** 0.5
+    t = student.two_sided(cases - 1, confidence) * (cases / (cases - 1)) ** 0.5
     tail = float(ndtr(-t))
     low, high = (float(each) for each in np.quantile(drawn, [tail, 1 - tail]))
     wider = t / NormalDist().inv_cdf(0.5 + confidence / 2)

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from pytest_dialeval.statistics import student
 from pytest_dialeval.statistics.elo import SCALE, START, Game
 from pytest_dialeval.statistics.intervals import CONFIDENCE, MIN_CASES
 
@@ -111,7 +112,7 @@ class _Fit:
             return {
                 name: Strength(float(each)) for name, each in zip(self.names, values, strict=True)
             }
-        half = points_each * self._errors(natural, inverse, clusters) * _quantile(many, confidence)
+        half = points_each * self._errors(natural, inverse, clusters) * student.two_sided(many - 1, confidence)
         return {
             name: Strength(float(value), float(value - each), float(value + each))
             for name, value, each in zip(self.names, values, half, strict=True)
@@ -182,12 +183,6 @@ def _inverse(information: Array) -> Array:
     size = len(information)
     alike = np.full_like(information, float(np.trace(information)) / size**2)
     return np.asarray(np.linalg.inv(information + alike) - 1.0 / (size**2 * alike))
-
-
-def _quantile(clusters: int, confidence: float) -> float:
-    from scipy.special import stdtrit
-
-    return float(stdtrit(clusters - 1, 0.5 + confidence / 2))
 
 
 def _linked(names: Sequence[str], games: Sequence[Game]) -> set[str]:

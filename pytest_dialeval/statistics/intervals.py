@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from statistics import NormalDist
 from typing import NamedTuple
 
+from pytest_dialeval.statistics import student
+
 MIN_CASES = 10  # below it no interval is given: "too few cases"
 CONFIDENCE = 0.95
 # Equal shares that were computed in two ways differ by rounding; that is no spread.
@@ -81,8 +83,6 @@ def clustered_t(
     clusters of equal weight). `counts` says how many cases have each value. The bounds may leave
     [0, 1].
     """
-    from scipy.special import stdtrit
-
     weights = counts or [1] * len(values)
     cases = sum(weights)
     if cases < 2:
@@ -90,7 +90,7 @@ def clustered_t(
     mean = _weighted_mean(values, weights)
     square = math.fsum(n * (each - mean) ** 2 for each, n in zip(values, weights, strict=True))
     error = math.sqrt(square / (cases - 1) / cases)
-    half = float(stdtrit(cases - 1, 0.5 + confidence / 2)) * error
+    half = student.two_sided(cases - 1, confidence) * error
     return Interval(mean - half, mean + half)
 
 

@@ -64,6 +64,18 @@ def test_a_session_without_dialogues_loads_no_more(shop: Shop) -> None:
     assert python(code, shop).splitlines()[-1] == "0"
 
 
+def test_intervals_of_an_ordinary_run_load_no_numbers_library(shop: Shop) -> None:
+    shop.suite(personas=[persona(f"p{number}") for number in range(10)])
+    code = (
+        "import pytest, sys\n"
+        "status = pytest.main(['-p', 'dialeval', '-q', '-W', 'error'])\n"
+        "print(int(status), *sorted({'numpy', 'scipy'} & sys.modules.keys()))"
+    )
+
+    assert python(code, shop).splitlines()[-1] == "0"
+    assert shop.agent_figures()["pass_hat_k"]["1"]["low"] == pytest.approx(0.722, abs=5e-4)
+
+
 def test_without_dialogues_nothing_is_said_or_written(shop: Shop) -> None:
     shop.write("test_other.py", "def test_other():\n    pass\n")
 
