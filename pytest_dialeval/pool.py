@@ -51,7 +51,7 @@ logger = logging.getLogger(__name__)
 class Work:
     """One trial: `hold` talks, `grade` decides one rubric of what was said.
 
-    `lost` gives the verdicts where the conversation cannot go on, as the loop stands still; it is
+    `waits` says whether that rubric's `grade` waits for anything. `lost` gives the verdicts where the conversation cannot go on, as the loop stands still; it is
     called on another thread.
     """
 
@@ -61,6 +61,7 @@ class Work:
     grade: Callable[[Any, str], Awaitable[Graded]]
     finish: Callable[[Any, Sequence[Graded]], None]
     lost: Lost = None
+    waits: Callable[[Any, str], bool] = lambda held, rubric: True
     turn_timeout: float = TURN_TIMEOUT
 
 
@@ -405,15 +406,24 @@ class Pool:
         self._release(job)  # grading needs no place among the conversations
         if self._closed:  # its cancellation was swallowed: no call may follow
             return
-        graded = await asyncio.gather(
-            *(Steps(self._grade(job, held, each), self.clock) for each in job.verdicts)
-        )
+        graded = await self._graded(job, held)
         known = [each for each in graded if each is not None]
         if len(known) == len(graded):
             try:
-                await self.off_loop(lambda: job.work.finish(held, known))
+                job.work.finish(held, known)
             except Exception as error:
                 _said(error)
+
+    async def _graded(self, job: _Job, held: Any) -> list[Graded | None]:
+        """In the order of its rubrics; only those that wait for something take a task each."""
+        later = [each for each in job.verdicts if job.work.waits(held, each)]
+        at_once = (each for each in job.verdicts if each not in later)
+        graded = {each: await self._grade(job, held, each) for each in at_once}
+        waited = await asyncio.gather(
+            *(Steps(self._grade(job, held, each), self.clock) for each in later)
+        )
+        graded |= zip(later, waited, strict=True)
+        return [graded[each] for each in job.verdicts]
 
     async def _grade(self, job: _Job, held: Any, rubric: str) -> Graded | None:
         try:

@@ -290,7 +290,16 @@ class Running:
         hold, lost = self._holder(cell, grader, attempt)
         turn = cell.source.limits.turn_timeout
         self.pool.submit(
-            Work(held, selected, hold, grader.grade, grader.finish, lost=lost, turn_timeout=turn)
+            Work(
+                held,
+                selected,
+                hold,
+                grader.grade,
+                grader.finish,
+                lost=lost,
+                waits=grader.waits,
+                turn_timeout=turn,
+            )
         )
 
     def _holder(self, cell: Cell, grader: Grader, attempt: int) -> tuple[Callable[[], Any], Lost]:

@@ -78,14 +78,22 @@ class Grader:
             return self._for_body(held, rubric)
         return self._filed(held, await self._in_time(rubric, held))
 
+    def waits(self, held: Held, rubric: str) -> bool:
+        """Whether a verdict takes more than a moment: a judge's, or one decided on a thread."""
+        if rubric == self.body:
+            return False
+        compiled = self.rubrics[rubric]
+        if compiled.check is None or self.rules is None:
+            return compiled.check is None
+        return self.users_matchers or compiled.slow or _is_long(held.dialogue.transcript)
+
     async def _in_time(self, rubric: str, held: Held) -> Verdict:
         """A judge or a matcher that never answers gives no verdict, and keeps nobody waiting."""
         compiled = self.rubrics[rubric]
-        slow = self.users_matchers or compiled.slow or _is_long(held.dialogue.transcript)
-        if compiled.check is not None and self.rules is not None and slow:
-            return await self._by_rule(self.rules, compiled, held.dialogue)
-        if compiled.check is not None:
+        if not self.waits(held, rubric):
             return grade_by_rule(compiled, held.dialogue)
+        if compiled.check is not None and self.rules is not None:
+            return await self._by_rule(self.rules, compiled, held.dialogue)
         try:
             async with self.clock.timeout(self.deadline):
                 return await grade(compiled, held.dialogue, self.judge)

@@ -111,8 +111,11 @@ class LiveTrial:
                 trial=self.planned.number,
                 site=self.site(trace.path.stem) if self.site else None,
             )
-        finally:  # fsync takes milliseconds: not on the loop
-            await self.off_loop(lambda: trace.close(sync=True))
+        finally:
+            try:  # fsync takes milliseconds: not on the loop. All else is quicker than a thread
+                await self.off_loop(trace.sync)
+            finally:
+                trace.close()
 
     def _file(self, transcript: Transcript, seconds: float | None) -> Held:
         conversation = replace(
@@ -180,7 +183,8 @@ def _broken_off(trace: TraceWriter, ending: Transcript) -> Transcript:
         said = read_trace(trace.part).transcript
         trace.error(ending.outcome, ending.reason)
         trace.end(ending.outcome, ending.reason)
-        trace.close(sync=True)
+        trace.sync()
+        trace.close()
     except RunError as error:
         return _void(str(error))
     except TranscriptError:  # it had not begun: it waited for a place with its agent

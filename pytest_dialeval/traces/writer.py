@@ -93,17 +93,24 @@ class TraceWriter:
         self._append({"event": "end", **self._at(), **event})
         self._ended = True
 
-    def close(self, *, sync: bool) -> None:
-        """Close the file, and give it its name if it is whole; `sync` waits for the disk."""
+    def sync(self) -> None:
+        """Wait until it is on the disk, on any thread; what cannot be, keeps the name of a part."""
+        file = self._file  # another thread may close it
+        if file is None:
+            return
+        try:
+            os.fsync(file)
+        except OSError as exc:
+            self._ended = False
+            raise disk_fault(exc, self.part, kept=self._kept()) from None
+
+    def close(self) -> None:
+        """Close the file, and give it its name if it is whole."""
         if self._file is None:
             return
         file, self._file = self._file, None
         try:
-            try:
-                if sync:
-                    os.fsync(file)
-            finally:
-                os.close(file)
+            os.close(file)
             if self._ended:
                 self.part.rename(self.path)
                 self.named = self.path.name
@@ -119,7 +126,7 @@ class TraceWriter:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self.close(sync=False)
+        self.close()
 
     def _create(self) -> int:
         try:

@@ -300,7 +300,7 @@ def test_the_counts_stand_in_the_trace(tmp_path: Path) -> None:
     trace = TraceWriter(tmp_path / "t.jsonl")
     model = Model("", says("Bye!"))
     transcript = held_with(model, persona(State("start", ("Bye.",), end=True)), trace=trace)
-    trace.close(sync=False)
+    trace.close()
     counts = {"lines": 1, "asked_again": 1, "empty": 1}
     assert transcript.fidelity == counts
     assert read_trace(tmp_path / "t.jsonl").transcript.fidelity == counts

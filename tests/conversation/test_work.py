@@ -245,7 +245,7 @@ def test_words_are_kept_where_the_look_at_the_folder_is_cancelled(tmp_path: Path
             await talking
 
     asyncio.run(cancelled())
-    trace.close(sync=False)
+    trace.close()
     said = read_trace(tmp_path / "t.jsonl").transcript
     assert [each.text for each in said.turns] == ["hello", "done"]
 

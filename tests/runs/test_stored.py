@@ -35,7 +35,7 @@ def trace(path: Path) -> None:
     for each in turns:
         writer.turn(each)
     writer.end("completed")
-    writer.close(sync=False)
+    writer.close()
 
 
 # ---- found

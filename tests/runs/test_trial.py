@@ -72,15 +72,18 @@ def test_the_trace_is_whole_before_anything_is_graded(
     ]
 
 
-def test_the_trace_is_closed_off_the_loop(grader: Grader) -> None:
-    closed = []
+def test_the_trace_is_on_disk_off_the_loop_and_then_whole(
+    directory: RunDirectory, grader: Grader
+) -> None:
+    waited = []
 
     async def elsewhere(call: Callable[[], None]) -> None:
-        closed.append(call)
+        waited.extend(each.name for each in directory.traces.iterdir())
         call()
 
     asyncio.run(replace(live(grader), off_loop=elsewhere).hold())
-    assert len(closed) == 1
+    assert waited == ["t.a.p-1.jsonl.part"]
+    assert [each.name for each in directory.traces.iterdir()] == ["t.a.p-1.jsonl"]
 
 
 def test_an_agent_that_raises_is_an_outcome(directory: RunDirectory, grader: Grader) -> None:

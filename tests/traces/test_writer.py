@@ -36,7 +36,8 @@ def test_a_whole_conversation(path):
         fidelity={"lines": 2, "asked_again": 1, "repeated": 1},
     )
     assert not path.exists()
-    trace.close(sync=True)
+    trace.sync()
+    trace.close()
     assert [each["event"] for each in lines(path)] == ["start", *["turn"] * 3, "log", "end"]
     assert lines(path)[0]["schema"] == 1
     read = read_trace(path)
@@ -92,7 +93,7 @@ def test_one_file_has_one_writer(path):
         TraceWriter(path)
     first.start({"task": "t"})
     first.end("completed")
-    first.close(sync=False)
+    first.close()
     with pytest.raises(RunError, match="there is a trace of that name already"):
         TraceWriter(path)
     assert len(lines(path)) == 2
@@ -101,8 +102,10 @@ def test_one_file_has_one_writer(path):
 def test_closing_twice_is_closing_once_and_later_events_are_refused(path):
     trace = TraceWriter(path)
     trace.start({"task": "t"})
-    trace.close(sync=True)
-    trace.close(sync=True)
+    trace.sync()
+    trace.close()
+    trace.sync()
+    trace.close()
     with pytest.raises(RunError, match="'turn' comes too late"):
         trace.turn(GREETING)
 
@@ -114,10 +117,11 @@ def test_sync_is_one_fsync_and_only_at_the_end(path, monkeypatch):
     trace.start({"task": "t"})
     trace.turn(GREETING)
     assert synced == []
-    trace.close(sync=True)
+    trace.sync()
+    trace.close()
     assert len(synced) == 1
     other = TraceWriter(path.with_name("other"))
-    other.close(sync=False)
+    other.close()
     assert len(synced) == 1
 
 
@@ -141,7 +145,7 @@ def test_a_full_disk_loses_nothing_and_tears_no_line(path, monkeypatch):
     assert "free some space" in message and "2 events written before stay" in message
     trace.error("harness_error", "disk full")  # there is room again
     trace.end("harness_error", "disk full")
-    trace.close(sync=False)
+    trace.close()
     assert [each["event"] for each in lines(path)] == ["start", "turn", "error", "end"]
 
 
@@ -158,7 +162,7 @@ def test_where_half_a_line_cannot_be_taken_back_nothing_may_follow(path, monkeyp
         trace.turn(GREETING)
     with pytest.raises(RunError, match="the trace is closed"):
         trace.turn(GREETING)
-    trace.close(sync=False)
+    trace.close()
     assert not path.exists()
 
 
@@ -224,5 +228,5 @@ def test_a_failed_rename_keeps_the_part(path, monkeypatch):
     path.mkdir()  # somebody else took the name
     (path / "x").touch()
     with pytest.raises(RunError, match="cannot be written"):
-        trace.close(sync=False)
+        trace.close()
     assert len(lines(trace.part)) == 2
