@@ -12,7 +12,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from contextvars import Context, copy_context
-from typing import Any, cast
+from typing import cast
 
 from pytest_dialeval.conversation.agent import Agent, AgentFactory, Brief, Remote, Reply
 from pytest_dialeval.conversation.clock import LoopClock, patient
@@ -34,9 +34,27 @@ logger = logging.getLogger(__name__)
 class _Call:
     def __init__(self, step: Callable[[], Awaitable[object]]) -> None:
         self.step = step
-        # A result even for a fault: a future cannot hold every exception, and warns of unread ones.
-        self.answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
-        self.begun = self.dropped = False
+        self.result: object = None  # a DialevalError for a fault
+        self.begun = self.dropped = self.answered = False
+        self._waiter: asyncio.Future[None] | None = None
+
+    async def wait(self, seconds: float) -> None:
+        """Until it is answered, `wake` is called, or for so long."""
+        loop = asyncio.get_running_loop()
+        self._waiter = loop.create_future()
+        timer = loop.call_later(seconds, self.wake)
+        try:
+            await self._waiter
+        finally:
+            timer.cancel()
+
+    def answer(self, result: object) -> None:
+        self.result, self.answered = result, True
+        self.wake()
+
+    def wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
 
 
 class AgentTask:
@@ -53,6 +71,7 @@ class AgentTask:
         self._task = asyncio.create_task(
             self._steps, name=f"agent of {_conversation()}", context=_context()
         )
+        self._task.add_done_callback(self._ended)
 
     def charge(self) -> Charge:
         """What the time from now on costs this agent."""
@@ -99,8 +118,8 @@ class AgentTask:
         self._calls.put_nowait(call)
         charge = self.charge()
         await self._wait(call, deadline, charge)
-        if call.answer.done():
-            return _in_time(call.answer.result(), deadline, charge)
+        if call.answered:
+            return _in_time(call.result, deadline, charge)
         if self._task.done():
             raise AgentFault("the agent ended the asyncio task that it runs in")
         fault = _late(deadline, charge)
@@ -115,14 +134,17 @@ class AgentTask:
         remote = isinstance(late, AgentFault) and isinstance(agent, Remote)
         return cast("Remote", agent).overdue(deadline.late) if remote else late
 
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        if self._call is not None:  # it will have no answer
+            self._call.wake()
+
     async def _wait(self, call: _Call, deadline: Deadline, charge: Charge) -> None:
         """For its answer, as long as the time that is the agent's own allows."""
-        either: list[asyncio.Future[Any]] = [call.answer, self._task]
         left, stands = deadline.seconds, 0
         while left > 0 and stands < STANDS:
-            stood, first = charge.stood, asyncio.FIRST_COMPLETED
-            done, _ = await asyncio.wait(either, timeout=left, return_when=first)
-            if done:
+            stood = charge.stood
+            await call.wait(left)
+            if call.answered or self._task.done():
                 return
             stands += charge.stood - stood > left / 2
             left = patient(deadline.seconds - charge.seconds)
@@ -138,7 +160,10 @@ class AgentTask:
         if not self._interrupted:
             self._interrupted = True
             self._task.cancel()
-        await self._clock.wait([call.answer], GRACE)
+        end, left = self._clock.now + GRACE, GRACE
+        while left > 0 and not call.answered and not self._task.done():
+            await call.wait(left)
+            left = patient(end - self._clock.now)
 
     async def _serve(self) -> None:
         while (call := await self._calls.get()) is not None:
@@ -147,7 +172,7 @@ class AgentTask:
             call.begun = True
             result = await self._result(call)
             self._call = None
-            call.answer.set_result(result)
+            call.answer(result)
 
     async def _result(self, call: _Call) -> object:
         try:

@@ -163,6 +163,8 @@ class ChatAgent:
 
 def _with_ids(answer: ChatAnswer, turn: int, step: int) -> ChatAnswer:
     """Results are matched by id, which some endpoints leave out."""
+    if not answer.tool_calls:
+        return answer
     calls = [
         replace(each, id=each.id or f"call_{turn}_{step}_{place}")
         for place, each in enumerate(answer.tool_calls, start=1)

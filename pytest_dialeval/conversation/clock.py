@@ -89,17 +89,21 @@ class LoopClock:
 
 
 class _Timeout:
-    """A class and no generator: several stand round every call of a model."""
+    """asyncio.Timeout with another clock; no scope in a scope, as several stand round every call."""
 
     def __init__(self, clock: LoopClock, seconds: float) -> None:
         self._clock = clock
         self._seconds = seconds
-        self._scope = asyncio.timeout(None)
+        self._expired = False
 
     async def __aenter__(self) -> None:
-        self._loop = asyncio.get_running_loop()
+        task = asyncio.current_task()
+        if task is None:
+            raise RuntimeError("a timeout needs a task that it can end")
+        self._task = task
+        self._cancelling = task.cancelling()
+        self._loop = task.get_loop()
         self._end = self._clock.now + self._seconds
-        await self._scope.__aenter__()
         self._timer = self._loop.call_later(self._seconds, self._look)
 
     async def __aexit__(
@@ -109,13 +113,17 @@ class _Timeout:
         traceback: TracebackType | None,
     ) -> None:
         self._timer.cancel()
-        await self._scope.__aexit__(kind, error, traceback)
+        if self._expired and self._task.uncancel() <= self._cancelling:
+            # Else somebody cancels it beside us, and that goes first.
+            if kind is asyncio.CancelledError:
+                raise TimeoutError from error
 
     def _look(self) -> None:
         if left := patient(self._end - self._clock.now):
             self._timer = self._loop.call_later(left, self._look)
         else:
-            self._scope.reschedule(self._loop.time())
+            self._expired = True
+            self._task.cancel()
 
 
 def patient(left: float) -> float:

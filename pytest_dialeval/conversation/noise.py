@@ -54,7 +54,7 @@ def disturbed(
 ) -> tuple[str, str | None]:
     """The line and the kind of noise in it; the line as it is and None where there is none."""
     dice = _Dice(draw, state, visit)
-    if dice.unit("rate") >= noise.rate:
+    if noise.rate <= 0 or dice.unit("rate") >= noise.rate:
         return text, None
     tongue = _tongue(text, language)
     # A kind that finds nothing to disturb gives way to the next, so that the rate holds.

@@ -60,7 +60,7 @@ class Scribe:
             noise=line.noise,
         )
         # The agent must not learn that a line is a probe, or in which state the user is.
-        self._add(turn, replace(turn, state=None, probe=None, noise=None))
+        self._add(turn, Turn(turn.id, "user", text, self.rounds))
 
     def agent(self, reply: Reply, latency: float, beside: tuple[Artifact, ...] = ()) -> Turn:
         """The agent's answer, with what was found `beside` it: the agent hears nothing of that."""

@@ -25,6 +25,7 @@ _COPY_AT_LEAST = 8  # words
 _HEARD = 20_000  # characters of the agent's turn that are compared: a line is short
 
 _WORD = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]|\\w+")
+_ASCII_WORD = re.compile(r"\w+")
 _WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")
 _SPEAKER = re.compile(
     r"\W*(?:agent|assistant|bot|representative|operator|customer|user|caller"
@@ -46,6 +47,20 @@ _MACHINE = re.compile(
 _PART = re.compile(
     r"\b(?:customer|user|caller), not (?:an?|the|your) (?:agent|assistant|operator)\b"
     r"|不是(?:客服|助手|助理),?(?:我)?(?:只|而)?是(?:一个|一名)?(?:客户|顾客|用户)"
+)
+# Each with words that its texts must hold, for `in` is many times as fast as a search.
+ROLES = (
+    (
+        _SERVES,
+        ("help", "assist", "do for", "帮", "为", "服务"),
+        "it offered help as the agent does: you are the customer",
+    ),
+    (
+        _MACHINE,
+        ("ai", "artificial", "language model", "人工智能", "语言模型"),
+        "it called you a machine: you are the customer",
+    ),
+    (_PART, (", not ", "不是"), "it spoke of the part that you play: speak as the customer"),
 )
 # A recorded line has the cassette's own word where the mark's stood.
 _FORM = re.compile(rf'<<<|{re.escape(NONCE)}|"(?:say|done|note)"\s*:')
@@ -107,18 +122,18 @@ def _check_role(line: str, expected: Expected) -> None:
     text = normal(line).text
     if _SPEAKER.match(text):
         raise UnusableLine("role", "it began with the name of a speaker: say the words alone")
-    script = expected.persona.script.states.values()
-    told = normal("\n".join(part for each in script for part in (*each.say, each.goal))).text
-    for pattern, why in (
-        (_SERVES, "it offered help as the agent does: you are the customer"),
-        (_MACHINE, "it called you a machine: you are the customer"),
-        (_PART, "it spoke of the part that you play: speak as the customer"),
-    ):
-        found = pattern.search(text)
-        if found and found[0] not in told:
+    for pattern, held, why in ROLES:
+        found = any(each in text for each in held) and pattern.search(text)
+        if found and found[0] not in _told(expected.persona):
             raise UnusableLine("role", why)
     if expected.heard and _copies(line, expected.heard[-1], expected.state.say):
         raise UnusableLine("role", "it said what the agent has just said: answer it")
+
+
+def _told(persona: Persona) -> str:
+    """All lines and goals of its script."""
+    script = persona.script.states.values()
+    return normal("\n".join(part for each in script for part in (*each.say, each.goal))).text
 
 
 def _check_new(line: str, said: Sequence[str]) -> None:
@@ -131,8 +146,10 @@ def _check_new(line: str, said: Sequence[str]) -> None:
 def _check_language(line: str, expected: Expected) -> None:
     """Not where the script itself speaks another language than the task's."""
     wanted = expected.language
-    script = [each for state in expected.persona.script.states.values() for each in state.say]
-    if is_foreign(line, wanted) and not any(is_foreign(each, wanted) for each in script):
+    if not is_foreign(line, wanted):
+        return
+    script = (each for state in expected.persona.script.states.values() for each in state.say)
+    if not any(is_foreign(each, wanted) for each in script):
         raise UnusableLine("language", f"it was not in the language {wanted!r}")
 
 
@@ -167,9 +184,11 @@ def _runs(words: Sequence[str], size: int) -> Iterable[tuple[str, ...]]:
     return (tuple(words[start : start + size]) for start in range(len(words) - size + 1))
 
 
-def _words(text: str) -> list[str]:
+@lru_cache(maxsize=8)  # for the checks of one line
+def _words(text: str) -> Sequence[str]:
     """Words; in scripts without spaces each character is one."""
-    return _WORD.findall(normal(text).text)
+    folded = normal(text).text
+    return (_ASCII_WORD if folded.isascii() else _WORD).findall(folded)
 
 
 def _is_wide(words: Sequence[str]) -> bool:
@@ -185,6 +204,7 @@ def _weight(words: Sequence[str]) -> float:
     return sum(0.5 if _WIDE.match(each) else 1 for each in words)
 
 
+@lru_cache(maxsize=1024)  # each line is compared with all that the user said before
 def _key(text: str) -> str:
     """The text as it is compared: punctuation and spaces make no line a new one."""
     folded = normal(text).text

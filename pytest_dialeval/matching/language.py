@@ -107,10 +107,12 @@ def _share(text: str, wanted: str) -> float | None:
     """How much of the text is in the language; None where there is nothing to tell by."""
     read = _read(text)
     if read.isascii():  # most lines are, and then there is one script
-        words: list[tuple[str | None, str]] = [("latin", each) for each in _LATIN.findall(read)]
+        latin = _LATIN.findall(read)
+        counts = Counter[str | None](latin=len(latin))
     else:
         words = [(each.lastgroup, each.group()) for each in _WORD.finditer(read)]
-    counts = Counter(script for script, _ in words)
+        latin = [word for script, word in words if script == "latin"]
+        counts = Counter(script for script, _ in words)
     total = counts.total()
     if not total or (total < 2 and not counts["han"] + counts["kana"]):
         return None
@@ -119,7 +121,6 @@ def _share(text: str, wanted: str) -> float | None:
         is_japanese = counts["kana"] * 5 >= counts["kana"] + counts["han"] > 0
         mine = counts["han"] + counts["kana"] if is_japanese == (wanted == "ja") else 0
     elif wanted in _COMMON:
-        latin = [word for script, word in words if script == "latin"]
         mine = counts["latin"] if _could_be(latin, wanted) else 0
     else:
         mine = counts[wanted]

@@ -102,7 +102,6 @@ class Reading:
             self._events = EventStream(self._reader)
         self._whole: list[bytes] = []
         self._size = 0
-        self._ending = 0  # 1: the answer is whole, 2: and [DONE] has come
         self._loop = asyncio.get_running_loop()
         self._began = began
         self._first: float | None = None
@@ -110,10 +109,7 @@ class Reading:
     async def answer(self) -> ChatAnswer:
         """The answer in it."""
         try:
-            async with asyncio.timeout(None) as end:
-                async for data in self._response.content.iter_any():
-                    self._take(data)
-                    self._limit(end)
+            await self._read()
         except TimeoutError:
             if self._reader.finish is None and not self._reader.done:
                 raise
@@ -124,6 +120,20 @@ class Reading:
             return wire.read_whole(b"".join(self._whole))
         self._events.close()
         return self._reader.answer(self._first)
+
+    async def _read(self) -> None:
+        """To the body's end; once the answer is whole, wait a moment for it and not for ever."""
+        content, reader = self._response.content, self._reader
+        while not reader.done and reader.finish is None and (data := await content.readany()):
+            self._take(data)
+        if content.at_eof():  # mostly it came with the answer
+            return
+        async with asyncio.timeout(_END if reader.done else _REST) as end:
+            while data := await content.readany():
+                known = reader.done
+                self._take(data)
+                if reader.done and not known:
+                    end.reschedule(self._loop.time() + _END)
 
     def _take(self, data: bytes) -> None:
         self._size += len(data)
@@ -137,13 +147,6 @@ class Reading:
             self._events.feed(data)
             if self._first is None and self._reader.started:
                 self._first = self._loop.time() - self._began
-
-    def _limit(self, end: asyncio.Timeout) -> None:
-        """Once the answer is whole, wait a moment for usage and the body's end, not for ever."""
-        ending = 2 if self._reader.done else int(self._reader.finish is not None)
-        if ending > self._ending:
-            self._ending = ending
-            end.reschedule(self._loop.time() + (_END if ending == 2 else _REST))
 
 
 def no_answer(error: Exception) -> Failed:

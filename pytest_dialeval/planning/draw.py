@@ -44,6 +44,8 @@ class Draw:
 
     def weighted(self, weights: Sequence[float], purpose: str, index: int | str = 0) -> int:
         """A place in `weights`, as likely as its weight; they are >= 0 and not all 0."""
+        if len(weights) == 1:
+            return 0
         left = self.unit(purpose, index) * sum(weights)
         for place, weight in enumerate(weights):
             left -= weight

@@ -26,7 +26,7 @@ def clean(text: str) -> str:
 
     Every line break becomes LF.
     """
-    if not _UNCLEAN.search(text):
+    if (text.isascii() and text.isprintable()) or not _UNCLEAN.search(text):
         return text
     text = _TERMINAL.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
     return _CONTROL.sub("", _SURROGATE.sub("\ufffd", text))

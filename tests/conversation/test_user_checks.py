@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_dialeval.conversation.user_checks import LONGEST, Expected, check_line
+from pytest_dialeval.conversation.user_checks import LONGEST, ROLES, Expected, check_line
 from pytest_dialeval.conversation.user_prompt import INSTRUCTIONS
 from pytest_dialeval.conversation.user_reply import REASONS, UnusableLine
 from pytest_dialeval.records.task import Persona, Script, State
@@ -246,3 +247,12 @@ def test_an_agents_turn_as_the_users_line_is_found() -> None:
     ]
     assert len(texts) > 500
     assert {reason(each, expected(heard=(each,))) for each in texts} == {"role"}
+
+
+@pytest.mark.parametrize(("pattern", "held"), [each[:2] for each in ROLES])
+@given(data=st.data())
+def test_whatever_gives_a_role_away_holds_one_of_its_words(
+    pattern: re.Pattern[str], held: tuple[str, ...], data: st.DataObject
+) -> None:
+    text = data.draw(st.from_regex(pattern))
+    assert any(each in text for each in held)
