@@ -51,8 +51,8 @@ logger = logging.getLogger(__name__)
 class Work:
     """One trial: `hold` talks, `grade` decides one rubric of what was said.
 
-    `waits` says whether that rubric's `grade` waits for anything. `lost` gives the verdicts where the conversation cannot go on, as the loop stands still; it is
-    called on another thread.
+    `waits` says whether that rubric's `grade` waits for anything. `lost` gives the verdicts where
+    the conversation cannot go on, as the loop stands still; it is called on another thread.
     """
 
     trial: str

@@ -89,7 +89,7 @@ class LoopClock:
 
 
 class _Timeout:
-    """asyncio.Timeout with another clock; no scope in a scope, as several stand round every call."""
+    """asyncio.Timeout by another clock, and not one in the other: each call has several of them."""
 
     def __init__(self, clock: LoopClock, seconds: float) -> None:
         self._clock = clock

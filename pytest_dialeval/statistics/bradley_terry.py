@@ -112,7 +112,11 @@ class _Fit:
             return {
                 name: Strength(float(each)) for name, each in zip(self.names, values, strict=True)
             }
-        half = points_each * self._errors(natural, inverse, clusters) * student.two_sided(many - 1, confidence)
+        half = (
+            points_each
+            * self._errors(natural, inverse, clusters)
+            * student.two_sided(many - 1, confidence)
+        )
         return {
             name: Strength(float(value), float(value - each), float(value + each))
             for name, value, each in zip(self.names, values, half, strict=True)
