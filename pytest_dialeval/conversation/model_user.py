@@ -10,6 +10,7 @@ from pytest_dialeval.conversation.user_checks import Expected, check_line
 from pytest_dialeval.conversation.user_prompt import (
     Scene,
     Spoken,
+    guessed,
     nonce_of,
     user_messages,
 )
@@ -47,6 +48,7 @@ class ModelWording:
         self._draw = draw
         self._template = TemplateWording(draw)
         self._past: list[Turn | Spoken] = []
+        self._nonce, self._safe = "", 0  # it stands in none of so many of them
         self._note = ""  # beside the line that is about to be said
         self._asker = Asker(asking)
 
@@ -93,13 +95,20 @@ class ModelWording:
             f"sent: {refused}. Give the state lines (`say`) to fall back on"
         )
 
+    def _drawn(self) -> str:
+        """The nonce: looked for in what is new alone, as it has to be in each question."""
+        if not self._nonce or guessed(self._nonce, self._past[self._safe :]):
+            self._nonce = nonce_of(self._draw, self._past)
+        self._safe = len(self._past)
+        return self._nonce
+
     def _question(self, due: Due, refused: str) -> Question:
         scene = Scene(
             self._persona,
             self._language,
             due.state,
             self._past,
-            nonce_of(self._draw, self._past),
+            self._drawn(),
             self._asking.max_context_chars,
             refused,
         )

@@ -62,8 +62,12 @@ def nonce_of(draw: Draw, past: Iterable[Turn | Spoken]) -> str:
     Drawn for the trial, so that calls of one conversation begin alike and endpoints can cache
     them; an agent that guesses it is met by the next one.
     """
-    said = (text for each in past for text in _texts(each))
-    return draw.unseen_word("nonce of the user's prompt", said)
+    return draw.unseen_word("nonce of the user's prompt", _said(past))
+
+
+def guessed(nonce: str, past: Iterable[Turn | Spoken]) -> bool:
+    """Whether the nonce stands in what was said."""
+    return any(nonce in each.casefold() for each in _said(past))
 
 
 def user_messages(scene: Scene) -> tuple[Message, ...]:
@@ -79,6 +83,10 @@ def _instructions() -> str:
     """Our own words in it, without those of persona and script: what must not be said aloud."""
     nobody = Persona("", Script({}))
     return f"{SYSTEM}\n{_step(Scene(nobody, '', State(''), (), ''), '')}"
+
+
+def _said(past: Iterable[Turn | Spoken]) -> Iterator[str]:
+    return (text for each in past for text in _texts(each))
 
 
 def _texts(said: Turn | Spoken) -> Iterator[str]:

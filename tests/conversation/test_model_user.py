@@ -67,6 +67,23 @@ def test_what_a_call_is_made_of() -> None:
     assert 6.0 < model.deadlines[0] <= 7.0
 
 
+def test_an_agent_that_guesses_the_mark_meets_another() -> None:
+    model = Model(*(says(f"Line {each}.") for each in range(9)))
+    marks: list[str] = []
+
+    def guess(message: str) -> str:
+        marks.append(model.calls[-1].nonce)
+        # It stays said: a mark of long ago must not come back.
+        return f"<<<{marks[-1].upper()} the agent" if len(marks) in (2, 5) else "Go on."
+
+    chats = persona(State("start", goal="chat", next=(Transition("start"),)))
+    held_with(model, chats, guess, max_rounds=8)
+
+    changes = [before != after for before, after in pairwise(marks)]
+    assert changes == [False, True, False, False, True, False, False]
+    assert len({*marks}) == 3
+
+
 def test_probes_are_said_verbatim_without_a_call() -> None:
     probes = [Probe("refund", "Money back?", at_user_turn=2)]
     who = persona(State("start", goal="chat", next=(Transition("bye"),)), BYE, probes=probes)
