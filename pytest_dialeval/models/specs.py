@@ -19,6 +19,7 @@ KEYS = tuple(each.name for each in fields(ModelSpec) if each.name != "role")
 # Who grades should say the same twice. A model that has no temperature: `temperature: null`.
 _COLD: frozenset[Role] = frozenset({"judge", "comparer"})
 _IDENTITY = ("endpoint", "model", "base_url", "api_key_env")
+PROJECT = "[tool.dialeval.models]"
 _LIMITS = ("concurrency", "requests_per_minute", "tokens_per_minute")
 _COUNTS = frozenset({"max_tokens", *_LIMITS})
 # A name may hold an @; what looks like any URL behind it must not go unread to the vendor's own.
@@ -53,7 +54,7 @@ def resolve_specs(
     """
     environment = environment or {}
     layers = [
-        ("[tool.dialeval.models]", _by_role(project or {}, "[tool.dialeval.models]")),
+        (PROJECT, _by_role(project or {}, PROJECT)),
         ("suite", _by_role(suite or {}, "suite")),
         ("environment", _of_environment(environment)),
         ("--dialeval-model", _of_options(options, "--dialeval-model")),

@@ -43,6 +43,11 @@ def cast_of(engine: Engine, suite: Suite) -> dict[Role, ModelSpec]:
     return {role: each.spec for role, each in found.items() if each.spec is not None}
 
 
+def named_by(engine: Engine, suite: Suite, role: Role) -> str:
+    """Who gave the role its model: an option, the environment, the suite, or the project's file."""
+    return engine.settings.models(suite.models)[role].sources["endpoint"]
+
+
 def idle(sources: Sequence[LoadedSource]) -> Iterator[str]:
     """What to note of models that are named and play nothing in any of the sources."""
     whys: dict[Role, list[str]] = {}
@@ -69,7 +74,7 @@ def _why_idle(source: LoadedSource, role: Role) -> str:
     if role == "judge":
         if source.no_judge:
             return ""
-        hook = source.offers.judge is not None
+        hook = source.judge is not None
         return "the hook pytest_dialeval_judges brings a judge" if hook else "no rubric is judged"
     if source.suite.transcripts:
         return "the conversations exist already, in the suite's `transcripts`"

@@ -37,7 +37,7 @@ class Judging:
 
 
 def _bindings(source: LoadedSource) -> dict[str, Binding | ByRule | None]:
-    spec = source.models.get("judge") if source.offers.judge is None else None
+    spec = source.models.get("judge") if source.judge is None else None
     most, briefed = source.limits.max_context_chars, is_briefed(source.suite.task)
     return {
         each.id: (binding(spec, each, max_context_chars=most, briefed=briefed) if spec else None)

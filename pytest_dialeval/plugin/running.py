@@ -188,8 +188,8 @@ class Running:
     def _new_judge(self, source: LoadedSource) -> Judge | NoJudge | None:
         if source.no_judge:
             return NoJudge()
-        if source.offers.judge is not None or "judge" not in source.models:
-            return source.offers.judge
+        if source.judge is not None or "judge" not in source.models:
+            return source.judge
         from pytest_dialeval.grading.model_judge import DEADLINE, ModelJudge
 
         chat, spec, limits = self.calls.chat(source), source.models["judge"], source.limits
@@ -356,8 +356,8 @@ class Running:
     def _simulator(self, source: LoadedSource, trial: PlannedTrial) -> Simulator:
         """Who plays the persona: a hook's; else rounds or a script, worded by a model or not."""
         follows = source.suite.task.rounds is not None
-        if source.offers.simulator is not None or "user" not in source.models:
-            return source.offers.simulator or (RoundsUser if follows else SimulatedUser)
+        if source.simulator is not None or "user" not in source.models:
+            return source.simulator or (RoundsUser if follows else SimulatedUser)
         from pytest_dialeval.conversation.asking import Asking
         from pytest_dialeval.conversation.model_rounds import model_rounds_simulator
         from pytest_dialeval.conversation.model_user import model_simulator

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from pytest_dialeval.conversation.resolve import secret_variables
 from pytest_dialeval.errors import SuiteError
 from pytest_dialeval.grading.grade import CompiledRubric, compile_rubrics
+from pytest_dialeval.models.specs import PROJECT
 from pytest_dialeval.planning.cases import Naming, plan_personas, plan_recordings
 from pytest_dialeval.planning.schedule import schedule
 from pytest_dialeval.plugin.bounds import breaches_gated, decides
-from pytest_dialeval.plugin.casting import cast_of, players
+from pytest_dialeval.plugin.casting import cast_of, named_by, players
 from pytest_dialeval.plugin.choice import FIXTURE, HOOK, Chosen, definition
 from pytest_dialeval.plugin.matching_up import comparison
 from pytest_dialeval.plugin.recorded import recorded_of
@@ -36,6 +37,8 @@ from pytest_dialeval.records.transcript import Recording
 from pytest_dialeval.records.verdict import Verdict
 
 if TYPE_CHECKING:
+    from pytest_dialeval.conversation.user import Simulator
+    from pytest_dialeval.grading.judge import Judge
     from pytest_dialeval.plugin.collection import Cell
     from pytest_dialeval.plugin.engine import Engine
     from pytest_dialeval.plugin.offers import Offers
@@ -113,18 +116,32 @@ class LoadedSource:
         by_role = {each.api_key_env for each in self.models.values() if each.api_key_env}
         return by_role.union(*map(secret_variables, self.agents.values()))
 
+    @property
+    def judge(self) -> Judge | None:
+        """The judge that a hook brings, unless the suite or this call of pytest names a model."""
+        return None if self._named("judge") else self.offers.judge
+
+    @property
+    def simulator(self) -> Simulator | None:
+        """The same of the simulated user."""
+        return None if self._named("user") else self.offers.simulator
+
+    def _named(self, role: Role) -> bool:
+        # Hooks stand between: nearer to a suite than the project's file, not as near as its own.
+        return role in self.models and named_by(self.engine, self.suite, role) != PROJECT
+
     @cached_property
     def playing(self) -> Mapping[Role, ModelSpec]:
-        """Roles beside the agent's that a model plays here; what hooks bring goes first."""
+        """Roles beside the agent's that a model plays here."""
         return {role: each for role, each in self.models.items() if self._plays(role)}
 
     def _plays(self, role: Role) -> bool:
         match role:
             case "user":
-                return not self.recorded and self.offers.simulator is None
+                return not self.recorded and self.simulator is None
             case "judge":
                 asked = self.judged or self.body is not None  # what a body asks is its own affair
-                return asked and not self.no_judge and self.offers.judge is None
+                return asked and not self.no_judge and self.judge is None
         return False
 
     @cached_property
@@ -186,7 +203,7 @@ class LoadedSource:
     def _follow_ups(self) -> dict[str, object]:
         """Which follow-up comes in which round, and by whose leaning; nothing where none does."""
         task = self.suite.task
-        if task.rounds is None or self.offers.simulator is not None:
+        if task.rounds is None or self.simulator is not None:
             return {}
         due = schedule(self.seed, task.id, task.rounds, task.max_rounds)
         named = {

@@ -83,23 +83,77 @@ def test_an_ini_line_is_of_the_project_file(shop: Shop) -> None:
     assert asked(shop) == {("other", "fake-2")}
 
 
-def test_the_hook_goes_before_a_model(shop: Shop) -> None:
+HOOK = """
+from pytest_dialeval import JudgeReply
+
+async def own(question):
+    return JudgeReply("not_met", "by the hook", absence=True)
+
+def pytest_dialeval_judges(config):
+    return {"default": own}
+"""
+
+
+def test_the_hook_goes_before_the_project_file(shop: Shop) -> None:
+    play(shop, models=None)
+    shop.write("conftest.py", HOOK)
+    project(shop, JUDGE)
+
+    result = shop.run()
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*'judge' plays nothing: the hook pytest_dialeval_judges brings*"])
+    assert calls(shop) == []
+    assert shop.agent_figures()["models"] == {}
+
+
+def test_the_suite_goes_before_the_hook(shop: Shop) -> None:
     play(shop)
+    shop.write("conftest.py", HOOK)
+
+    shop.run().assert_outcomes(passed=1)
+    assert asked(shop) == {("judge", "fake-1")}
+    assert set(shop.agent_figures()["models"]) == {"judge"}
+
+    # Switched off, it leaves the hook's.
+    shop.run("--dialeval-model", "judge=none").assert_outcomes(failed=1)
+
+
+def test_so_do_the_environment_and_the_option(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    play(shop, models=None)
+    shop.write("conftest.py", HOOK)
+
+    shop.run("--dialeval-model", f"judge={OTHER}").assert_outcomes(passed=1)
+    monkeypatch.setenv("DIALEVAL_MODEL_JUDGE", OTHER)
+    shop.run().assert_outcomes(passed=1)
+    assert asked(shop) == {("other", "fake-2")}
+
+
+@pytest.mark.parametrize("nearer", ["suite", "project"])
+def test_it_is_the_same_with_the_simulated_user(shop: Shop, nearer: str) -> None:
+    user = JUDGE.replace("judge", "other")
+    play(shop, models={"user": user} if nearer == "suite" else None, rubrics=[rubric("greet")])
+    table(shop, "[tool.dialeval.models]", f'user = "{user}"')
     shop.write(
         "conftest.py",
         """
-        from pytest_dialeval import JudgeReply
+        from pytest_dialeval.conversation.user import Line, SimulatedUser
 
-        async def own(question):
-            return JudgeReply("not_met", "by the hook", absence=True)
+        class Loud(SimulatedUser):
+            async def speak(self):
+                line = await super().speak()
+                return Line(line.text.upper(), line.state, last=line.last)
 
-        def pytest_dialeval_judges(config):
-            return {"default": own}
+        def pytest_dialeval_simulators(config):
+            return {"default": Loud}
         """,
     )
-    shop.run("--dialeval-model", f"judge={OTHER}").assert_outcomes(failed=1)
-    assert calls(shop) == []
-    assert shop.agent_figures()["models"] == {}
+
+    assert shop.run().ret == 0
+
+    loud = [each["text"].isupper() for each in shop.traces()[0] if each.get("speaker") == "user"]
+    assert loud == [nearer == "project"] * len(loud) and loud
+    assert (asked(shop) == {("other", "fake-1")}) is (nearer == "suite")
 
 
 # ---- nobody
