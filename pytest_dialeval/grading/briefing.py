@@ -73,8 +73,6 @@ def _work(work: RoundWork | None) -> Iterator[str]:
         return
     yield "  the files were changed" if work.changed else "  no new patch in this round"
     yield f"  differs from the start: {_named(work.files)}"
-    if work.patch:
-        yield f"  all changes so far are stored as {_quoted(work.patch)}"
     if work.note:
         yield f"  note: {_quoted(work.note)}"
 
@@ -161,7 +159,7 @@ def sample() -> str:
         "r",
         work=(
             RoundWork(1, changed=False, note="n"),
-            RoundWork(2, changed=True, files=("f",) * (NAMES + 1), patch="p"),
+            RoundWork(2, changed=True, files=("f",) * (NAMES + 1)),
         ),
         checks=(long, Check(2, True, 1.0), broken),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pytest_dialeval.matching.normal import normal
+from pytest_dialeval.models.steady import as_in_any_run
 from pytest_dialeval.records.transcript import Part, Transcript, Turn
 from pytest_dialeval.records.verdict import Evidence
 
@@ -17,7 +18,8 @@ def find_quote(turn: Turn, quote: str) -> Evidence | None:
     """The words of the turn that the quote means, verbatim; None where they are not there.
 
     Compared as matchers compare: width, case, kinds of quotation marks, dashes and spaces make no
-    difference. Words come first, then tool calls, their results, and artifacts.
+    difference. Nor does the time that a test run took, for a recorded judge read that of its own
+    run. Words come first, then tool calls, their results, and artifacts.
     """
     wanted = normal(quote).text.strip()
     # A full stop or a quotation mark stands nearly everywhere and shows nothing.
@@ -26,18 +28,24 @@ def find_quote(turn: Turn, quote: str) -> Evidence | None:
     for part in PARTS:
         # Judges put quotation marks of their own round a quote, and end it as they end a sentence.
         for needle in dict.fromkeys((wanted, wanted.strip("\"' "), wanted.strip(_AROUND))):
-            if found := _find(turn, part, needle):
-                return found
+            there = normal(turn.part(part))
+            at = there.text.find(needle)
+            if at >= 0:
+                return _evidence(turn, part, at, at + len(needle))
+    return _of_another_run(turn, wanted.strip(_AROUND))
+
+
+def _of_another_run(turn: Turn, wanted: str) -> Evidence | None:
+    pattern = as_in_any_run(wanted)
+    for part in PARTS if pattern else ():
+        if found := pattern and pattern.search(normal(turn.part(part)).text):
+            return _evidence(turn, part, *found.span())
     return None
 
 
-def _find(turn: Turn, part: Part, needle: str) -> Evidence | None:
-    there = normal(turn.part(part))
-    at = there.text.find(needle)
-    if at < 0:
-        return None
-    words, start = there.quote(at, at + len(needle))
-    return Evidence(turn.id, words, start, part)
+def _evidence(turn: Turn, part: Part, start: int, end: int) -> Evidence:
+    words, place = normal(turn.part(part)).quote(start, end)
+    return Evidence(turn.id, words, place, part)
 
 
 def misquoted(evidence: Iterable[Evidence], transcript: Transcript) -> Evidence | None:

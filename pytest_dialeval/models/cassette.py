@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
+from pytest_dialeval.models.steady import steady
 from pytest_dialeval.records.model import ChatAnswer, ChatCall
 from pytest_dialeval.traces.json_bytes import from_json, to_json
 from pytest_dialeval.traces.redaction import Redaction
@@ -90,6 +91,7 @@ def request_of(call: ChatCall, redaction: Redaction) -> Request:
         values["temperature"] = float(spec.temperature)  # 0 and 0.0 are one setting
     plain = [list(call.messages), list(call.tools) or None, call.schema]
     messages, tools, schema = _plain(redaction.value(without_nonce(plain, call.nonce)))
+    messages = [_mapped(each, steady) for each in messages]
     return Request(
         case=call.case,
         trial=call.trial,
@@ -114,14 +116,17 @@ def part_of(value: object) -> Part:
 
 def without_nonce(value: object, nonce: str) -> object:
     """JSON-like data with NONCE where the nonce stood."""
-    if not nonce:
-        return value
+    return _mapped(value, lambda text: text.replace(nonce, NONCE)) if nonce else value
+
+
+def _mapped(value: object, change: Callable[[str], str]) -> object:
+    """JSON-like data with every text in it changed."""
     if isinstance(value, str):
-        return value.replace(nonce, NONCE)
+        return change(value)
     if isinstance(value, Mapping):
-        return {name: without_nonce(each, nonce) for name, each in value.items()}
+        return {name: _mapped(each, change) for name, each in value.items()}
     if isinstance(value, Sequence):
-        return [without_nonce(each, nonce) for each in value]
+        return [_mapped(each, change) for each in value]
     return value
 
 

@@ -49,12 +49,10 @@ def test_round_by_round() -> None:
         "round 1: the original request\n"
         "  the files were changed\n"
         '  differs from the start: "a.py", "b.py"\n'
-        '  all changes so far are stored as "patches/t-1.patch"\n'
         "  verifier: passed, reward 1\n"
         'round 2: a follow-up of the kind "add_tests"\n'
         "  no new patch in this round\n"
         '  differs from the start: "a.py", "b.py"\n'
-        '  all changes so far are stored as "patches/t-1.patch"\n'
         "round 3: a message that was written by hand, the same for every agent\n"
         '  what it is meant to find out: "does it revert?"\n'
         '  what a good agent does then: "reverts"\n'

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_dialeval.grading.evidence import find_quote, misquoted
-from pytest_dialeval.records.transcript import Artifact, Turn
+from pytest_dialeval.records.transcript import Artifact, ToolCall, Turn
 from pytest_dialeval.records.verdict import Evidence
 
 from .samples import CALL, talk
@@ -64,6 +64,18 @@ def test_deeds_are_quoted_too() -> None:
 def test_words_come_before_deeds() -> None:
     turn = Turn(4, "agent", "I ran lookup", tool_calls=(CALL,))
     assert find_quote(turn, "lookup").part == "text"
+
+
+def test_a_test_run_may_have_taken_another_time() -> None:
+    call = ToolCall("run", {}, result="Ran 3 tests in 0.002s\n\nOK")
+    turn = Turn(2, "agent", "I ran them.", tool_calls=(call,))
+
+    found = find_quote(turn, "Ran 3 tests in 0.001s OK.")
+
+    assert found is not None and found.stands_in(turn)
+    assert (found.quote, found.part) == ("Ran 3 tests in 0.002s\n\nOK", "tool_results")
+    assert find_quote(turn, "Ran 4 tests in 0.001s") is None
+    assert find_quote(turn, "I ran them in 0.001s") is None
 
 
 def test_the_first_misquote_is_found() -> None:

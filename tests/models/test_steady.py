@@ -1,0 +1,93 @@
+"""Output of programs is the same in every run, but for what a run alone has."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_dialeval.models.steady import as_in_any_run, steady
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "steadied"),
+    [
+        (
+            "Ran 3 tests in 0.000s\n\nOK",
+            "Ran 3 tests in 12.5s\n\nOK",
+            "Ran 3 tests in <time>\n\nOK",
+        ),
+        ("Ran 1 test in 0.001s", "Ran 1 test in 0.1s", "Ran 1 test in <time>"),
+        ("== 2 passed in 0.02s ==", "== 2 passed in 1.9s ==", "== 2 passed in <time> =="),
+        (
+            "1 failed, 1 warning in 61.00s (0:01:01)",
+            "1 failed, 1 warning in 0.31s",
+            "1 failed, 1 warning in <time>",
+        ),
+        ("no tests ran in 0.01s", "no tests ran in 0.02s", "no tests ran in <time>"),
+        ("ok \tshop/cart\t0.003s", "ok \tshop/cart\t0.012s", "ok \tshop/cart\t<time>"),
+        ("finished in 0.00s", "finished in 0.01s", "finished in <time>"),
+        ("Time:        1.2 s, estimated", "Time:        981 ms, estimated", "Time:        <time>,"),
+        (
+            'File "/tmp/dialeval-lnepm99k/repo/cart.py", line 1',
+            'File "/var/folders/x_y/T/dialeval-_1abcd9z/repo/cart.py", line 1',
+            'File "<folder>/repo/cart.py", line 1',
+        ),
+        (
+            "C:\\Users\\me\\dialeval-lnepm99k\\repo",
+            "/tmp/dialeval-00000000\\repo",
+            "<folder>\\repo",
+        ),
+        (
+            "<Cart object at 0x7f0f0e05ea00>",
+            "<Cart object at 0x7fffffff>",
+            "<Cart object at <address>>",
+        ),
+    ],
+)
+def test_two_runs_print_the_same(one: str, other: str, steadied: str) -> None:
+    assert steady(one) == steady(other)
+    assert steady(one).startswith(steadied)
+    pattern = as_in_any_run(one)
+    assert pattern is not None
+    assert pattern.search(f"before {other} after")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the agent calls back in 3 s",
+        "the agent answers in 1.5s",
+        "it takes off 10 per cent in 2 steps, at 12:30",
+        "3 tests failed in cart.py",
+        "the folder dialeval-lnepm99k",
+        "/srv/dialeval-runs/today",
+        "opened at 0x12",
+    ],
+)
+def test_what_a_criterion_may_say_is_left_alone(text: str) -> None:
+    assert steady(text) == text
+    assert as_in_any_run(text) is None
+
+
+def test_another_number_of_tests_is_another_output() -> None:
+    assert steady("Ran 3 tests in 0.1s") != steady("Ran 4 tests in 0.1s")
+    pattern = as_in_any_run("Ran 3 tests in 0.1s")
+    assert pattern is not None
+    assert not pattern.search("Ran 13 tests in 0.1s, Ran 4 tests in 0.2s")
+
+
+@given(st.text())
+def test_it_is_steady_at_once(text: str) -> None:
+    assert steady(steady(text)) == steady(text)
+
+
+def test_a_long_output_takes_no_long_time() -> None:
+    for text in (
+        "/" * 200_000,
+        "/a" * 100_000,
+        "at 0x" * 40_000,
+        "ok\t" * 60_000,
+        "passed in 1s " * 20_000,
+    ):
+        steady(text)
