@@ -244,6 +244,56 @@ def test_lf_replays_what_failed(shop: Shop, shelf: Shelf) -> None:
     assert mine == {each: shelf[0][each] for each in mine}
 
 
+TIMED = """
+import json
+import re
+
+from pytest_dialeval.records.model import ChatAnswer
+
+
+class Judge:
+    async def chat(self, call, *, deadline):
+        ran = re.search(r"Ran 3 tests in [0-9.]+s", call.messages[-1]["content"])[0]
+        quote = {"turn_id": 2, "quote": ran}
+        reply = {"reasoning": "it did", "verdict": "met", "evidence": [quote], "absence": False}
+        return ChatAnswer(json.dumps(reply))
+
+
+judge = Judge()
+"""
+
+
+def test_work_is_replayed_though_its_tests_take_other_times_elsewhere(shop: Shop) -> None:
+    shop.write("client.py", TIMED)
+    shop.write(
+        "repo/tests.py",
+        "import os, time\n"
+        "print(f'Ran 3 tests in 0.{time.perf_counter_ns()}s in', os.getcwd(), object())\n",
+    )
+    shop.write("worker.yaml", "replies:\n  - {say: I ran them., run: python tests.py}\n")
+    shop.suite(
+        task={
+            "id": "work",
+            "max_rounds": 1,
+            "rounds": {"request": "Run them."},
+            "workspace": "repo",
+        },
+        agents={"worker": {"use": "scripted", "script": "worker.yaml"}},
+        personas=None,
+        models={"judge": JUDGE},
+        rubrics=[{"id": "ran", "dimension": "completion", "judge": "the agent ran the tests"}],
+    )
+    assert record(shop, "all").ret == 0
+    forget(shop)
+
+    lose_the_model(shop)
+    assert record(shop, "none").ret == 0
+
+    [said, [verdict]] = [shop.traces()[0], list(verdicts(shop).values())]
+    [output] = [each["tool_calls"][0]["result"] for each in said if each.get("tool_calls")]
+    assert verdict.evidence[0].quote in output  # the run's own words, not the recorded ones
+
+
 def test_a_user_that_a_model_plays_is_replayed_too(shop: Shop) -> None:
     play(shop, models={"user": OTHER, "judge": JUDGE}, rubrics=RUBRICS, trials=3)
     record(shop)
