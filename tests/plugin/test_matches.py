@@ -42,7 +42,7 @@ comparer = Comparer()
 """
 WRITTEN = "{call.spec.role} {call.case} {call.trial} {call.purpose}"
 GREETS = '"first" if "Hello" in text[:second] else "second" if "Hello" in text else "tie"'
-# The role `user` has a model, but no line is asked of it.
+# The project file may name a model for the role `user`: no line is asked of it.
 PLAIN_USERS = """
 from pytest_dialeval.conversation.user import SimulatedUser
 
@@ -172,9 +172,9 @@ def test_the_user_role_compares_where_no_comparer_is_named(two: Shop) -> None:
     two.suite(
         agents=AGENTS,
         compare={"by": "judge"},
-        models={"user": "python:model.py:comparer:m"},
         personas=[persona("buyer")],
     )
+    two.write("pyproject.toml", '[tool.dialeval.models]\nuser = "python:model.py:comparer:m"\n')
     two.write("conftest.py", PLAIN_USERS)
 
     result = two.run()
@@ -189,7 +189,7 @@ def test_the_user_role_compares_where_no_comparer_is_named(two: Shop) -> None:
     ("models", "arguments", "why"),
     [
         ({}, (), "no model compares: name one"),
-        ({"comparer": None, "user": "openai:m"}, (), "no model compares: name one"),
+        ({"comparer": None}, (), "no model compares: name one"),
         ({"comparer": "python:model.py:comparer:m"}, ("--dialeval-no-judge",), "is switched off"),
         ({"comparer": "python:model.py:gone:m"}, (), "gone"),
     ],
@@ -198,6 +198,8 @@ def test_without_a_comparer_no_match_is_decided(
     two: Shop, models: dict[str, Any], arguments: tuple[str, ...], why: str
 ) -> None:
     two.write("conftest.py", PLAIN_USERS)
+    if "comparer" in models:
+        two.write("pyproject.toml", '[tool.dialeval.models]\nuser = "openai:m"\n')
     two.suite(agents=AGENTS, compare={"by": "judge"}, models=models)
 
     result = two.run(*arguments)
