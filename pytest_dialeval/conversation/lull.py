@@ -20,6 +20,8 @@ class Lull(selectors.DefaultSelector):
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         super().__init__()
+        self._idle = False
+        self._wanted = False  # somebody waits for the next time it is
         self._waits = threading.Event()
         self._clock = clock
         self._until = 0.0  # nobody waits for it
@@ -28,11 +30,13 @@ class Lull(selectors.DefaultSelector):
         """What asyncio asks at the end of each round of work."""
         if timeout is not None and timeout <= 0:
             return super().select(timeout)
-        self._waits.set()
+        self._idle = True
+        if self._wanted:
+            self._waits.set()
         try:
             return super().select(timeout)
         finally:
-            self._waits.clear()
+            self._idle = False
 
     def await_one(self, seconds: float) -> bool:
         """Wait on another thread until the loop waits, at most so long.
@@ -42,7 +46,11 @@ class Lull(selectors.DefaultSelector):
         """
         if self._clock() < self._until:
             return False
-        if self._waits.wait(seconds):
+        self._waits.clear()
+        self._wanted = True  # first, so that a loop that goes to wait just now tells
+        if self._idle or self._waits.wait(seconds):
+            self._wanted = False
             return True
+        self._wanted = False
         self._until = self._clock() + seconds / _SHARE
         return False

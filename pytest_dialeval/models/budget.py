@@ -143,7 +143,7 @@ class Budget:
         self._held = {True: Amount(), False: Amount()}
         self._open: set[Reservation] = set()
         self._refused: dict[bool, str] = {}
-        self._settled = asyncio.Event()
+        self._settled: asyncio.Event | None = None  # somebody waits for it
 
     async def reserve(self, role: Role, estimate: Amount, *, deadline: float) -> Reservation:
         """Hold an amount; BudgetSpent where it cannot be had.
@@ -167,6 +167,11 @@ class Budget:
         self._held[judge] -= held.amount
         self._spent[judge] += spent
         self._wake()
+
+    @property
+    def estimates(self) -> bool:
+        """Whether it matters what a call may take before it is made."""
+        return self.limits.tokens is not None or self.limits.usd is not None
 
     @property
     def spent(self) -> Amount:
@@ -196,6 +201,7 @@ class Budget:
         try:
             async with self._watch.timeout(deadline):
                 while self._must_wait(judge, estimate):
+                    self._settled = self._settled or asyncio.Event()
                     await self._settled.wait()
         except TimeoutError:
             late = f"nothing of the budget became free within {deadline:.3g} s"
@@ -249,8 +255,9 @@ class Budget:
 
     def _wake(self) -> None:
         # All who wait look again; those who come later wait for the next call.
-        self._settled.set()
-        self._settled = asyncio.Event()
+        settled, self._settled = self._settled, None
+        if settled is not None:
+            settled.set()
 
 
 def _ends(limits: BudgetLimits) -> Mapping[str, int]:

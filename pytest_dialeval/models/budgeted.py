@@ -55,15 +55,13 @@ class Budgeted:
     async def chat(self, call: ChatCall, *, deadline: float) -> ChatAnswer:
         """The answer with its cost; BudgetSpent, without a call, where there is no money left."""
         began = self._clock()
-        expected = expected_usage(call)
-        estimate = self._estimate(call.spec, expected)
+        estimate = self._estimate(call) if self._budget.estimates else Amount(1)
         held = await self._budget.reserve(call.spec.role, estimate, deadline=deadline)
         sent, spent = self._clock(), estimate
         try:
             answer = await self._inner.chat(call, deadline=deadline - (sent - began))
             answer = self._priced(call.spec, answer)
-            filled = _filled(answer.usage, expected)
-            spent = self._amount(call.spec, filled, answer.tries) or estimate
+            spent = self._amount(call.spec, _filled(answer.usage, call), answer.tries) or estimate
             self._sink.answered(call, answer)
             return answer
         except (NotMeasured, HarnessFault):
@@ -88,10 +86,10 @@ class Budgeted:
             return answer
         return replace(answer, usage=replace(answer.usage, cost_usd=cost))
 
-    def _estimate(self, spec: ModelSpec, expected: Usage) -> Amount:
-        amount = self._amount(spec, expected, 1)
+    def _estimate(self, call: ChatCall) -> Amount:
+        amount = self._amount(call.spec, expected_usage(call), 1)
         if amount is None:
-            check_prices(self._budget.limits, [spec], self._prices)
+            check_prices(self._budget.limits, [call.spec], self._prices)
         return amount or Amount(1)
 
     def _amount(self, spec: ModelSpec, usage: Usage, tries: int) -> Amount | None:
@@ -110,10 +108,11 @@ def expected_usage(call: ChatCall) -> Usage:
     return Usage(input_tokens=len(asked) // _BYTES_PER_TOKEN, cached_tokens=0, output_tokens=reply)
 
 
-def _filled(usage: Usage, expected: Usage) -> Usage:
+def _filled(usage: Usage, call: ChatCall) -> Usage:
     """Tokens that the endpoint did not tell, as they were expected."""
     if usage.input_tokens is not None and usage.output_tokens is not None:
         return usage
+    expected = expected_usage(call)
     return replace(
         usage,
         input_tokens=expected.input_tokens if usage.input_tokens is None else usage.input_tokens,
