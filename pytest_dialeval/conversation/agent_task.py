@@ -141,10 +141,11 @@ class AgentTask:
     async def _wait(self, call: _Call, deadline: Deadline, charge: Charge) -> None:
         """For its answer, as long as the time that is the agent's own allows."""
         left, stands = deadline.seconds, 0
-        while left > 0 and stands < STANDS:
+        # Its task may have ended between two calls: then nobody wakes this one.
+        while left > 0 and stands < STANDS and not self._task.done():
             stood = charge.stood
             await call.wait(left)
-            if call.answered or self._task.done():
+            if call.answered:
                 return
             stands += charge.stood - stood > left / 2
             left = patient(deadline.seconds - charge.seconds)

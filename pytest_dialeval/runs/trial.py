@@ -112,10 +112,8 @@ class LiveTrial:
                 site=self.site(trace.path.stem) if self.site else None,
             )
         finally:
-            try:  # fsync takes milliseconds: not on the loop. All else is quicker than a thread
+            with trace:  # closed here: fsync takes milliseconds, all else is quicker than a thread
                 await self.off_loop(trace.sync)
-            finally:
-                trace.close()
 
     def _file(self, transcript: Transcript, seconds: float | None) -> Held:
         conversation = replace(
@@ -181,10 +179,10 @@ def _broken_off(trace: TraceWriter, ending: Transcript) -> Transcript:
     """What was said so far, with this ending; the trace gets it too."""
     try:
         said = read_trace(trace.part).transcript
-        trace.error(ending.outcome, ending.reason)
-        trace.end(ending.outcome, ending.reason)
-        trace.sync()
-        trace.close()
+        with trace:  # closed whatever fails: the loop may never come back to do it
+            trace.error(ending.outcome, ending.reason)
+            trace.end(ending.outcome, ending.reason)
+            trace.sync()
     except RunError as error:
         return _void(str(error))
     except TranscriptError:  # it had not begun: it waited for a place with its agent

@@ -159,6 +159,23 @@ def test_an_agent_that_cancels_its_own_task_is_at_fault():
         asyncio.run(asked(cancel))
 
 
+def test_an_agent_whose_task_ended_between_two_calls_keeps_nobody_waiting():
+    async def start() -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        asyncio.get_running_loop().call_later(0.01, task.cancel)
+
+    async def talk() -> None:
+        task = AgentTask(lambda: Stub(hello, start=start), LoopClock())
+        await task.start(BRIEF, LONG)
+        await asyncio.sleep(0.05)  # the user's turn
+        with pytest.raises(AgentFault, match="ended the asyncio task"):
+            await task.reply((), LONG)
+        await task.end()
+
+    asyncio.run(asyncio.wait_for(talk(), 2))
+
+
 @pytest.mark.parametrize("error", [NotMeasured("down"), HarnessFault("disk")])
 def test_faults_that_are_not_the_agents_stay(error: Exception):
     async def fail() -> Reply:

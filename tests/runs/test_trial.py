@@ -11,6 +11,7 @@ from hashlib import blake2b
 
 import pytest
 
+from pytest_dialeval.errors import RunError
 from pytest_dialeval.records.rubric import Rubric
 from pytest_dialeval.records.task import MatcherSpec
 from pytest_dialeval.runs.directory import RunDirectory
@@ -21,6 +22,12 @@ from pytest_dialeval.traces.reader import read_trace
 from tests.conversation.model_stage import Model, says, simulator
 from tests.runs.samples import planned
 from tests.runs.trials import FREE, JUDGED, entries, grader_of, live, recorded, refuse_lines
+
+
+def full(file: int) -> None:
+    """An fsync that fails."""
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
 
 # ---- holding
 
@@ -132,9 +139,6 @@ def test_a_trace_that_cannot_be_made_voids_the_trial(
 def test_a_trace_that_cannot_be_closed_voids_the_trial(
     directory: RunDirectory, grader: Grader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(file: int) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
     monkeypatch.setattr(os, "fsync", full)
     held = asyncio.run(live(grader).hold())
     assert held.conversation.outcome == "harness_error"
@@ -248,3 +252,28 @@ def test_a_trial_that_is_lost_before_its_first_word(
         ("conversation", "harness_error", 1),
         ("verdict", "unscored", 1),
     ]
+
+
+def test_the_trace_of_a_lost_trial_is_closed_where_the_disk_fails(
+    grader: Grader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scene() -> None:
+        asked = asyncio.Event()
+
+        async def silent(message: str) -> str:
+            asked.set()
+            await asyncio.Event().wait()
+            return ""
+
+        trial = live(grader, silent)
+        holding = asyncio.create_task(trial.hold())
+        await asked.wait()
+        monkeypatch.setattr(os, "fsync", full)
+        [graded] = trial.lost(["free"], "agent_error", "it blocks the loop")
+        assert "cannot be written" in graded.verdict.reason
+        with pytest.raises(RunError, match="the trace is closed"):
+            trial.writing[-1].log("more")
+        holding.cancel()
+        await asyncio.gather(holding, return_exceptions=True)
+
+    asyncio.run(scene())
