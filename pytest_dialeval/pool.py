@@ -416,7 +416,7 @@ class Pool:
 
     async def _graded(self, job: _Job, held: Any) -> list[Graded | None]:
         """In the order of its rubrics; only those that wait for something take a task each."""
-        later = [each for each in job.verdicts if job.work.waits(held, each)]
+        later = dict.fromkeys(each for each in job.verdicts if job.work.waits(held, each))
         at_once = (each for each in job.verdicts if each not in later)
         graded = {each: await self._grade(job, held, each) for each in at_once}
         waited = await asyncio.gather(

@@ -109,9 +109,10 @@ class TraceWriter:
         if self._file is None:
             return
         file, self._file = self._file, None
+        whole = self._ended  # as it is now: a sync that is still under way meets a closed file
         try:
             os.close(file)
-            if self._ended:
+            if whole:
                 self.part.rename(self.path)
                 self.named = self.path.name
         except OSError as exc:
