@@ -21,17 +21,19 @@ _MARK = re.compile(f"({'|'.join(_MARKS)})")
 _CLOCK = re.compile(rf"(?<![\d.]){_MARKS['<time>']}")
 _SHORT = r"\d+\.\d\ds(?: \(\d+:\d\d:\d\d\))?"  # two decimals, always
 _LONG = r"\d+(?:\.\d+)? m?s"
+_WORD = r"(?:\b|(?<=\\[nt]))"  # where one begins, behind a line break as JSON writes it too
 _GAP = r"(?:[ \t]|\\t){1,9}"
 # The forms up to the end of a time: unittest, pytest, cargo, jest, go.
 _TAKEN = re.compile(
-    r"(?:\b[Rr]an \d+ tests? in \d+(?:\.\d+)?s"
-    r"|\b(?:no tests ran|\d+ (?:passed|failed|skipped|deselected|xfailed|xpassed|errors?"
-    rf"|warnings?|rerun)) in {_SHORT}"
+    rf"(?:{_WORD}[Rr]an \d+ tests? in \d+(?:\.\d+)?s"
+    rf"|{_WORD}(?:no tests ran|\d+ (?:subtests )?(?:passed|failed|skipped|deselected"
+    rf"|xfailed|xpassed|errors?|warnings?|rerun)) in {_SHORT}"
     rf"|(?:; finished|\btarget\(s\)) in {_SHORT}"
-    rf"|(?:\A|\n|\\n|\btotal\s)[Tt]ime: +{_LONG}|, estimated {_LONG}"
-    rf"|[✓✕√×] [^\n]{{1,200}} \({_LONG}"
+    rf"|(?:Time: {{4,}}|\d total\s[Tt]ime: +){_LONG}(?:, estimated {_LONG})?"
+    r"|[✓✕√×] [^\n]{1,200} \((?:\d+ ?ms|\d+\.\d{3} s)"
     rf"|--- (?:PASS|FAIL|SKIP|pass|fail|skip): \S{{1,200}} \({_SHORT}"
-    rf"|\b(?:ok|FAIL|fail){_GAP}\S{{1,200}}?{_GAP}\d+\.\d{{3}}s)\Z"
+    rf"|\b(?:PASS|FAIL|pass|fail) \S{{1,200}}\.[cm]?[jt]sx? \({_LONG}"
+    rf"|{_WORD}(?:ok|FAIL|fail){_GAP}\S{{1,200}}?{_GAP}\d+\.\d{{3}}s)\Z"
 )
 # A line of pytest's --durations goes on behind its time.
 _PHASE = re.compile(r"\s+(?:call|setup|teardown)\s+\S+::")
@@ -40,10 +42,10 @@ _THREE = re.compile(r"\.\d{3}s\Z")  # go's, whose tabs may have become single sp
 _BACK, _NEAR = 240, 40  # characters before a time or a folder that are looked at
 _FILL = re.compile(r"(?<!=)=+( [^\n=]{1,200} in <time> )=+")  # as long as the time is short
 _ADDRESS = re.compile(rf"(<[^<>\n]{{1,200}}|\bobject) at {_MARKS['<address>']}")
-_END = re.compile(rf"[/\\]{_NAME}")
+_END = re.compile(rf"(?:/|\\{{1,4}}){_NAME}")
 # Letters of no other alphabet, but behind a drive: text without spaces may stand before a path.
 _BEGIN = re.compile(
-    rf"(?:(?<![A-Za-z0-9])[A-Za-z]:(?:[/\\]+[\w{_IN_NAMES}]+)*"
+    rf"(?:(?<![^\s\"'(=])[A-Za-z]:(?:[/\\]+[\w{_IN_NAMES}]+)*"
     rf"|(?:/+[A-Za-z0-9_{_IN_NAMES}]+)*|(?:\\+[A-Za-z0-9_{_IN_NAMES}]+)*)\Z"
 )
 _LONGEST = 10_000  # characters of a quote: its pattern takes time to make

@@ -24,6 +24,20 @@ from pytest_dialeval.models.steady import as_in_any_run, steady
             "1 failed, 1 warning in 0.31s",
             "1 failed, 1 warning in <time>",
         ),
+        ("OK\\nRan 2 tests in 0.1s", "OK\\nRan 2 tests in 3.2s", "OK\\nRan 2 tests in <time>"),
+        ("3 subtests passed in 0.05s", "3 subtests passed in 0.15s", "3 subtests passed in <time>"),
+        (
+            "Time:        1.2 s, estimated 2 s",
+            "Time:        0.9 s, estimated 1 s",
+            "Time:        <time>, estimated <time>",
+        ),
+        (
+            "Tests: 2 total\nTime: 1.2 s",
+            "Tests: 2 total\nTime: 2 s",
+            "Tests: 2 total\nTime: <time>",
+        ),
+        ("PASS a.test.js (5.2 s)", "PASS a.test.js (6.1 s)", "PASS a.test.js (<time>)"),
+        ("C:\\\\T\\\\dialeval-lnepm99k", "D:\\\\dialeval-00000000", "<folder>"),
         ("no tests ran in 0.01s", "no tests ran in 0.02s", "no tests ran in <time>"),
         ("ok \tshop/cart\t0.003s", "ok \tshop/cart\t0.012s", "ok \tshop/cart\t<time>"),
         ("out; finished in 0.00s", "out; finished in 0.01s", "out; finished in <time>"),
@@ -71,6 +85,10 @@ def test_two_runs_print_the_same(one: str, other: str, steadied: str) -> None:
         "the export finished in 30 s",
         "no more than 5 errors in 10s",
         "Delivery time: 30 s",
+        "Boil an egg\nTime: 300 s, estimated 310 s",
+        "total time: 30 s",
+        "✓ Restart the router (30 s)",
+        "may fail twice (30 s)",
         "the query failed in 200 ms",
     ],
 )
@@ -89,6 +107,7 @@ def test_another_number_of_tests_is_another_output() -> None:
 def test_what_stands_before_a_path_is_kept() -> None:
     folder = "/tmp/dialeval-lnepm99k"
     assert steady(f"通过/失败：总额30元，见{folder}/a.py") == "通过/失败：总额30元，见<folder>/a.py"
+    assert steady(f"选A:{folder}/a.py") == "选A:<folder>/a.py"
     assert steady(f"{folder}/a.py:30:{folder}/b.py") == "<folder>/a.py:30:<folder>/b.py"
     assert steady(f"no/30\\n{folder}/a.py") == "no/30\\n<folder>/a.py"
     assert steady(r"in C:\用户\张三\Temp\dialeval-lnepm99k\a.py") == r"in <folder>\a.py"
