@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from pytest_dialeval.models.steady import steady
 from pytest_dialeval.records.follow_up import ANCHOR, REQUEST, Anchor, Profile, Rounds
 from pytest_dialeval.records.task import Task
 from pytest_dialeval.records.text import clean
@@ -136,8 +137,9 @@ def _quoted(text: str) -> str:
 
 def _barred(output: str) -> Iterator[str]:
     lines = clean(output).splitlines()
-    if sum(map(len, lines)) > OUTPUT:
-        text = "\n".join(lines)
+    # Cut at the same words in each run, however long its times and the names of its folders are.
+    text = steady("\n".join(lines))
+    if len(text) > OUTPUT:
         lines = text[: OUTPUT // 2].splitlines()
         end = text[-OUTPUT // 2 :].splitlines()
         yield from (f"{_BAR}{each}" for each in lines)

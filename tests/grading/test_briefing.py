@@ -122,6 +122,17 @@ def test_a_long_output_loses_its_middle_visibly() -> None:
     assert len(told) < OUTPUT * 2
 
 
+def test_a_long_output_is_cut_at_the_same_words_in_each_run() -> None:
+    lines = "\n".join(f"line {number}" for number in range(OUTPUT))
+
+    def told(folder: str, took: str) -> str:
+        output = f"{folder}/cart.py\n{lines}\nRan 3 tests in {took}s\n{folder}/cart.py"
+        return briefing(TASK, replace(TALK, checks=(Check(1, False, output=output),)))
+
+    one = told("/tmp/dialeval-lnepm99k", "0.001")
+    assert one == told("/private/var/folders/x_y/T/dialeval-_1abcd9z", "12.345")
+
+
 evil = st.text(st.sampled_from('abc \n\r\x0b\u2028\u2029\u0085"|\\') | st.characters(), max_size=40)
 
 
