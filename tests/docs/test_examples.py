@@ -17,8 +17,8 @@ from .pages import ROOT
 pytestmark = pytest.mark.slow
 
 CALLS = ("express_rider", "live_upgrade", "rider_contract")
-JUDGED = {f"{each}_judged" for each in CALLS}
 WORK = ("cart_total", "log_reader")
+JUDGED = {f"{each}_judged" for each in (*CALLS, *WORK)}
 ATTITUDES = {"cooperative", "reluctant", "hesitant", "argumentative", "adversarial"}
 
 

@@ -1,4 +1,4 @@
-"""The two suites about work in a folder do what docs/explanation/examples.md says of them."""
+"""The suites about work in a folder that no model plays do what docs/explanation/examples.md says."""
 
 from __future__ import annotations
 
@@ -23,7 +23,16 @@ def run(folder: Path, suite: str, *agents: str) -> tuple[int, str, dict[str, Any
     shutil.copytree(ROOT / "example_suites" / suite, folder / suite, ignore=ignored)
     options = [word for each in agents for word in ("--dialeval-agent", each)]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "dialeval", "-q", *options],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-p",
+            "dialeval",
+            "-q",
+            *options,
+            f"{suite}.dialeval.yaml",
+        ],
         cwd=folder / suite,
         capture_output=True,
         text=True,
