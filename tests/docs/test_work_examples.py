@@ -1,4 +1,4 @@
-"""The suites about work in a folder that no model plays do what docs/explanation/examples.md says."""
+"""The suites about work in a folder without models do what docs/explanation/examples.md says."""
 
 from __future__ import annotations
 
