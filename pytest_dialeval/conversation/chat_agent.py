@@ -76,6 +76,8 @@ class _Turn:
     @property
     def usage(self) -> Usage:
         """The sum of its calls; unknown where one of them is."""
+        if len(self.usages) == 1:
+            return self.usages[0]
         return Usage(**{each.name: self._sum(each.name) for each in fields(Usage)})
 
     def _sum(self, name: str) -> Any:

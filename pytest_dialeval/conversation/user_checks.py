@@ -181,7 +181,7 @@ def _runs_in(text: str, size: int) -> frozenset[tuple[str, ...]]:
 
 
 def _runs(words: Sequence[str], size: int) -> Iterable[tuple[str, ...]]:
-    return (tuple(words[start : start + size]) for start in range(len(words) - size + 1))
+    return zip(*(words[start:] for start in range(size)), strict=False)
 
 
 @lru_cache(maxsize=8)  # for the checks of one line

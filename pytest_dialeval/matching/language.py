@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import chain, repeat
 from typing import Literal, get_args
 
 import pydantic
@@ -53,6 +54,11 @@ _COMMON: dict[str, frozenset[str]] = {
         "o os uma que você seu sua para com não é está obrigado obrigada olá mais mas do da em por"
         " pode tem muito quero ao".split()
     ),
+}
+
+_LANGUAGES_OF = {  # of each common word
+    word: tuple(name for name, common in _COMMON.items() if word in common)
+    for word in chain.from_iterable(_COMMON.values())
 }
 
 
@@ -130,8 +136,8 @@ def _share(text: str, wanted: str) -> float | None:
 
 def _could_be(words: list[str], wanted: str) -> bool:
     """Whether no other language has clearly more of its common words there."""
-    hits = {name: sum(map(common.__contains__, words)) for name, common in _COMMON.items()}
-    best = max(hits.values())
+    hits = Counter(chain.from_iterable(map(_LANGUAGES_OF.get, words, repeat(()))))
+    best = max(hits.values(), default=0)
     return hits[wanted] * 2 >= best or best < 2
 
 

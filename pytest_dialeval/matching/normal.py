@@ -133,13 +133,20 @@ def _joins(char: str) -> bool:
 
 def _normalise(text: str) -> Normal:
     if text.isascii():
-        folded = _ASCII_SPACES.sub(" ", text.lower())
-    else:
-        folded = "".join(map(_fold_char, text))
-        if _CLUSTERED in folded:
-            lined, offsets = _by_cluster(text)
-            return Normal(text, lined, offsets)
+        return Normal(text, _ascii(text.lower()))
+    folded = "".join(map(_fold_char, text))
+    if _CLUSTERED in folded:
+        lined, offsets = _by_cluster(text)
+        return Normal(text, lined, offsets)
     return Normal(text, _SPACE_BY_CJK.sub("", _RUN.sub(_one_space, folded)))
+
+
+def _ascii(folded: str) -> str:
+    """The same of ASCII: mostly there is nothing to replace, which is seen without a pattern."""
+    if not folded.isprintable():
+        folded = _ASCII_SPACES.sub(" ", folded)
+    is_single = "  " not in folded and "\n" not in folded
+    return folded if is_single else _RUN.sub(_one_space, folded)
 
 
 def _one_space(run: re.Match[str]) -> str:

@@ -29,7 +29,8 @@ _NOUN_ZH = (
 )
 _UNIT_ZH = "元|块|天|日|月|年|小时|分钟|先生|女士|老师|同学|个|人|万|折|次|%"
 
-# Each with characters of which a text must have one, so that most texts are passed by at once.
+# Each with what a text must have one of, as it stands or in small letters, so that most texts are
+# passed by at once. No letter has a second form that `(?i)` takes for it (s, k and i have).
 # What people mean so (xxxx1234, [1], <b>, a Markdown link) is let pass.
 BUILT_IN = (
     ("{", r"\$\{[^{}\n]{1,60}\}|\{\{[^{}\n]{1,60}\}\}"),
@@ -52,9 +53,9 @@ BUILT_IN = (
     ),
     ("Xx某", r"(?<![\w*\-])(?:X{2,}|x{3,})(?![\w\-]|\s?[\d*])|某某"),
     ("_", r"(?<=\S)[ \t]?_{3,}|_{3,}[ \t]?(?=[^\s_])"),
-    ("", r"\b(?:TODO|FIXME|TBD)\b|(?i:lorem ipsum)"),
+    (("TODO", "FIXME", "TBD", "lorem"), r"\b(?:TODO|FIXME|TBD)\b|(?i:lorem ipsum)"),
     (
-        "",
+        ("undef", "null", "none", "nan"),
         r"(?i)\b(?:dear|hello|hi|尊敬的|您好)[,，]?\s?(?:undefined|null|none|nan)\b"
         r"|[$¥€£](?:NaN|null)\b",
     ),
@@ -100,7 +101,7 @@ def _match(view: View, params: PlaceholderParams) -> MatcherResult:
     if not turns:
         return not_searched(expected, params)
     built_in = BUILT_IN if params.built_in else ()
-    patterns = [(chars, pattern(each)) for chars, each in built_in]
+    patterns = [(held, pattern(each)) for held, each in built_in]
     patterns += [("", pattern(each)) for each in params.patterns]
     allowed = {normal(each).text for each in params.allow or ()}
     found = [hit for turn in turns for hit in _hits(turn, patterns, allowed)]
@@ -113,14 +114,15 @@ def _match(view: View, params: PlaceholderParams) -> MatcherResult:
 
 
 def _hits(
-    turn: Turn, patterns: Sequence[tuple[str, Pattern]], allowed: set[str]
+    turn: Turn, patterns: Sequence[tuple[Sequence[str], Pattern]], allowed: set[str]
 ) -> Iterator[Evidence]:
     text = _without_code(turn.text[:SEARCHED_AT_MOST])
+    small = text.lower()
     spans = sorted(
         {
             span
-            for chars, each in patterns
-            if not chars or any(char in text for char in chars)
+            for held, each in patterns
+            if not held or any(part in text or part in small for part in held)
             for span in each.matches(text)
         }
     )

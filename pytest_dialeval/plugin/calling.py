@@ -83,6 +83,9 @@ class Calls:
 
     def chat(self, source: LoadedSource) -> Recorder:
         """The way to the models of a source; sources of one suite share its cassette."""
+        known = self._recorders.get(str(source.suite.path))  # asked for by each trial
+        if known is not None:
+            return known
         agents = (agent_model(source, each) for each in source.agents)
         models = (*source.models.values(), *(each for each in agents if each is not None))
         return self.chat_of(Path(source.suite.path), models)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from pytest_dialeval.plugin.engine import Engine
 
 
+_SELDOM = 10_000  # objects more than went away, between two walks of the garbage collector
+
+
 class ItemHooks:
     """What a process with items does, be it the only one or a worker of xdist."""
 
@@ -86,15 +89,18 @@ class ItemHooks:
 def _items_at_rest(session: pytest.Session) -> Iterator[None]:
     """Keep the garbage collector from walking thousands of items again and again.
 
+    Nor what is on its way in sixty conversations: nearly all of it goes without a collector.
     Only where all of them are ours: a test of somebody's may be about what is collected.
     """
-    alone = all(CELL in each.stash for each in session.items)
+    alone, often = all(CELL in each.stash for each in session.items), gc.get_threshold()
     if alone:
         gc.freeze()
+        gc.set_threshold(often[0] and max(often[0], _SELDOM), *often[1:])  # 0: switched off
     try:
         yield
     finally:
         if alone:
+            gc.set_threshold(*often)
             gc.unfreeze()
             atexit.unregister(gc.freeze)  # so that it is there once
             atexit.register(gc.freeze)  # nor at the exit, which gives all of it back in one go

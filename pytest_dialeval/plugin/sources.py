@@ -116,12 +116,12 @@ class LoadedSource:
         by_role = {each.api_key_env for each in self.models.values() if each.api_key_env}
         return by_role.union(*map(secret_variables, self.agents.values()))
 
-    @property
+    @cached_property
     def judge(self) -> Judge | None:
         """The judge that a hook brings, unless the suite or this call of pytest names a model."""
         return None if self._named("judge") else self.offers.judge
 
-    @property
+    @cached_property
     def simulator(self) -> Simulator | None:
         """The same of the simulated user."""
         return None if self._named("user") else self.offers.simulator
