@@ -51,8 +51,9 @@ logger = logging.getLogger(__name__)
 class Work:
     """One trial: `hold` talks, `grade` decides one rubric of what was said.
 
-    `waits` says whether that rubric's `grade` waits for anything. `lost` gives the verdicts where
-    the conversation cannot go on, as the loop stands still; it is called on another thread.
+    `at_once` decides one that waits for nothing, and leaves all others to `grade`. `lost` gives the
+    verdicts where the conversation cannot go on, as the loop stands still; it is called on another
+    thread.
     """
 
     trial: str
@@ -61,7 +62,7 @@ class Work:
     grade: Callable[[Any, str], Awaitable[Graded]]
     finish: Callable[[Any, Sequence[Graded]], None]
     lost: Lost = None
-    waits: Callable[[Any, str], bool] = lambda held, rubric: True
+    at_once: Callable[[Any, str], Graded | None] = lambda held, rubric: None
     turn_timeout: float = TURN_TIMEOUT
 
 
@@ -416,14 +417,26 @@ class Pool:
 
     async def _graded(self, job: _Job, held: Any) -> list[Graded | None]:
         """In the order of its rubrics; only those that wait for something take a task each."""
-        later = dict.fromkeys(each for each in job.verdicts if job.work.waits(held, each))
-        at_once = (each for each in job.verdicts if each not in later)
-        graded = {each: await self._grade(job, held, each) for each in at_once}
+        graded, later = {}, []
+        for each in job.verdicts:
+            graded[each] = self._at_once(job, held, each)
+            if not job.verdicts[each].done():
+                later.append(each)
         waited = await asyncio.gather(
             *(Steps(self._grade(job, held, each), self.clock) for each in later)
         )
         graded |= zip(later, waited, strict=True)
-        return [graded[each] for each in job.verdicts]
+        return list(graded.values())
+
+    def _at_once(self, job: _Job, held: Any, rubric: str) -> Graded | None:
+        try:
+            graded = job.work.at_once(held, rubric)
+        except BaseException as error:
+            self._undecided(job, rubric, error)
+            return None
+        if graded is not None:
+            job.settle(rubric, graded)
+        return graded
 
     async def _grade(self, job: _Job, held: Any, rubric: str) -> Graded | None:
         try:
@@ -435,11 +448,14 @@ class Pool:
             job.settle(rubric, _Failure(_said(error)))  # raised by a judge of the user's
             return None
         except BaseException as error:
-            if not self.clock.given_up:
-                job.settle(rubric, _Failure(_said(error)))
+            self._undecided(job, rubric, error)
             return None
         job.settle(rubric, graded)
         return graded
+
+    def _undecided(self, job: _Job, rubric: str, error: BaseException) -> None:
+        if not self.clock.given_up:  # else it is torn down, and answered already
+            job.settle(rubric, _Failure(_said(error)))
 
     def _go_on(self) -> None:
         self.clock.pause.end()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
+from math import inf
 from types import TracebackType
 from typing import Any
 
@@ -16,6 +17,7 @@ from pytest_dialeval.conversation.pause import Pause
 from pytest_dialeval.records.monotonic import monotonic
 
 BEAT = 0.05  # seconds
+_LONG = 5.0  # seconds; of a timeout that may as well be looked at beat by beat
 
 
 class GivenUp(SystemExit):
@@ -32,6 +34,8 @@ class LoopClock:
         self._monotonic = monotonic
         self._due: float | None = None
         self._stood = 0.0
+        self._long: set[_Timeout] = set()
+        self._soonest = inf  # none of them ends before it
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Beat as long as the loop runs."""
@@ -42,6 +46,10 @@ class LoopClock:
         self._stood = self.stood
         self._due = self.unpaused + BEAT
         self.beats += 1
+        if self._soonest <= (now := self.now):
+            for each in [each for each in self._long if each.end <= now]:
+                each.expire()
+            self._soonest = min((each.end for each in self._long), default=inf)
         loop.call_later(BEAT, self._beat, loop)
 
     def check(self) -> None:
@@ -84,17 +92,33 @@ class LoopClock:
             left = patient(end - self.now)
 
     def timeout(self, seconds: float) -> AbstractAsyncContextManager[None]:
-        """asyncio.timeout by this clock."""
+        """asyncio.timeout by this clock; a long one may end a beat late."""
         return _Timeout(self, seconds)
+
+    def watch(self, timeout: _Timeout) -> bool:
+        """Take over that it ends in time; False where no beat comes."""
+        if self._due is None:
+            return False
+        self._long.add(timeout)
+        self._soonest = min(self._soonest, timeout.end)
+        return True
+
+    def forget(self, timeout: _Timeout) -> None:
+        """It is over."""
+        self._long.discard(timeout)
 
 
 class _Timeout:
-    """asyncio.Timeout by another clock, and not one in the other: each call has several of them."""
+    """asyncio.Timeout by another clock, and not one in the other: each call has several of them.
+
+    Nearly all of them are long and end long before: a timer for each would cost more than the rest.
+    """
 
     def __init__(self, clock: LoopClock, seconds: float) -> None:
         self._clock = clock
         self._seconds = seconds
         self._expired = False
+        self._timer: asyncio.TimerHandle | None = None
 
     async def __aenter__(self) -> None:
         task = asyncio.current_task()
@@ -102,9 +126,9 @@ class _Timeout:
             raise RuntimeError("a timeout needs a task that it can end")
         self._task = task
         self._cancelling = task.cancelling()
-        self._loop = task.get_loop()
-        self._end = self._clock.now + self._seconds
-        self._timer = self._loop.call_later(self._seconds, self._look)
+        self.end = self._clock.now + self._seconds
+        if self._seconds < _LONG or not self._clock.watch(self):
+            self._timer = task.get_loop().call_later(self._seconds, self._look)
 
     async def __aexit__(
         self,
@@ -112,18 +136,26 @@ class _Timeout:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._timer.cancel()
+        if self._timer is None:
+            self._clock.forget(self)
+        else:
+            self._timer.cancel()
         if self._expired and self._task.uncancel() <= self._cancelling:
             # Else somebody cancels it beside us, and that goes first.
             if kind is asyncio.CancelledError:
                 raise TimeoutError from error
 
     def _look(self) -> None:
-        if left := patient(self._end - self._clock.now):
-            self._timer = self._loop.call_later(left, self._look)
+        if left := patient(self.end - self._clock.now):
+            self._timer = self._task.get_loop().call_later(left, self._look)
         else:
-            self._expired = True
-            self._task.cancel()
+            self.expire()
+
+    def expire(self) -> None:
+        """End what runs in it."""
+        self._clock.forget(self)
+        self._expired = True
+        self._task.cancel()
 
 
 def patient(left: float) -> float:

@@ -157,8 +157,10 @@ def reads_out(line: str, texts: Sequence[str], allowed: Sequence[str], many: int
     """Whether that many words in a row stand in a text, and in none that may be said."""
     own = _words(line)
     size = 2 * many if _is_wide(own) else many
+    if len(own) < size:
+        return False
     runs = set(_runs(own, size))
-    found = {run for each in texts if runs for run in runs & _runs_in(each, size)}
+    found = {run for each in texts for run in runs & _runs_in(each, size)}
     return bool(found) and bool(found - set(_runs_of(allowed, size)))
 
 

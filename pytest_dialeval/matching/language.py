@@ -112,14 +112,12 @@ def _match(view: View, params: LanguageParams) -> MatcherResult:
 def _share(text: str, wanted: str) -> float | None:
     """How much of the text is in the language; None where there is nothing to tell by."""
     read = _read(text)
-    counts: Counter[str | None] = Counter()
     if read.isascii():  # most lines are, and then there is one script
         latin = _LATIN.findall(read)
-        counts["latin"] = len(latin)
-    else:
-        words = [(each.lastgroup, each.group()) for each in _WORD.finditer(read)]
-        latin = [word for script, word in words if script == "latin"]
-        counts.update(script for script, _ in words)
+        return None if len(latin) < 2 else float(wanted in _COMMON and _could_be(latin, wanted))
+    words = [(each.lastgroup, each.group()) for each in _WORD.finditer(read)]
+    latin = [word for script, word in words if script == "latin"]
+    counts = Counter(script for script, _ in words)
     total = counts.total()
     if not total or (total < 2 and not counts["han"] + counts["kana"]):
         return None

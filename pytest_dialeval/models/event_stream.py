@@ -28,7 +28,8 @@ class EventStream:
     def _at_once(self, lines: list[bytes]) -> bool:
         """Read all events together where each is one line, as nearly every endpoint has them."""
         events = [line[5:] for line in lines if line.startswith(b"data:")]
-        if len(events) < 2 or len(events) + sum(not each.strip() for each in lines) < len(lines):
+        others = len(lines) - len(events) - lines.count(b"")
+        if len(events) < 2 or (others and others != lines.count(b"\r")):
             return False
         if ends := events[-1].strip() == b"[DONE]":
             events.pop()

@@ -133,14 +133,14 @@ class StreamReader:
             return
         if "error" in chunk:
             self.check_error(chunk)
-        if isinstance(model := chunk.get("model"), str):
-            self._model = model or self._model
-        if isinstance(chunk.get("usage"), dict):
+        if (model := chunk.get("model")) and isinstance(model, str):
+            self._model = model
+        if isinstance(usage := chunk.get("usage"), dict):
             # Some endpoints repeat it, growing, in each chunk: the last one holds, none is added.
-            self._usage = chunk["usage"]
-        choices = chunk.get("choices")
-        if isinstance(choices, list) and choices and isinstance(choices[0], dict):
-            self._choice(choices[0])
+            self._usage = usage
+        if (choices := chunk.get("choices")) and isinstance(choices, list):
+            if isinstance(choices[0], dict):
+                self._choice(choices[0])
 
     def check_error(self, body: Mapping[str, Any]) -> None:
         """Raise the error that a body with status 200 holds instead of an answer."""
@@ -167,13 +167,19 @@ class StreamReader:
     def _choice(self, choice: Mapping[str, Any]) -> None:
         if choice.get("index") not in (0, None):
             return
-        if isinstance(choice.get("finish_reason"), str):
-            self.finish = clean(choice["finish_reason"]) or self.finish
+        if isinstance(finish := choice.get("finish_reason"), str):
+            self.finish = clean(finish) or self.finish
         delta = choice.get("delta")
         if not isinstance(delta, dict):
             return
         if text := _text_of(delta.get("content")):
             self._text.append(text)
+        if len(delta) > ("content" in delta):  # which nearly always stands alone
+            self._beside(delta)
+        if not self.started:
+            self.started = bool(self._text or self._calls or self._refusal)
+
+    def _beside(self, delta: Mapping[str, Any]) -> None:
         if text := _text_of(delta.get("refusal")):
             self._refusal.append(text)
         calls = delta.get("tool_calls")
@@ -181,7 +187,6 @@ class StreamReader:
             self._call(each)
         if isinstance(delta.get("function_call"), dict):
             self._call({"index": "function_call", "function": delta["function_call"]})
-        self.started = bool(self._text or self._calls or self._refusal)
 
     def _call(self, delta: object) -> None:
         if not isinstance(delta, dict):

@@ -297,7 +297,7 @@ class Running:
                 grader.grade,
                 grader.finish,
                 lost=lost,
-                waits=grader.waits,
+                at_once=grader.at_once,
                 turn_timeout=turn,
             )
         )

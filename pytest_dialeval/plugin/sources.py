@@ -67,6 +67,8 @@ class LoadedSource:
     recorded_agents: tuple[str, ...] = ()  # whose recordings there are, wanted or not
     bodies: dict[str, dict[str, Verdict]] = field(default_factory=dict)  # trial -> item -> verdict
     fixtures: dict[Any, Any] = field(default_factory=dict)  # item's function -> what it needs
+    shown: dict[str, str] = field(default_factory=dict)  # a rubric's file -> what pytest calls it
+    _paths: dict[str, Path] = field(default_factory=dict)
 
     @property
     def recorded(self) -> bool:
@@ -150,7 +152,9 @@ class LoadedSource:
 
     def path_of(self, rubric: Rubric) -> Path:
         """The file that the rubric is written in."""
-        return self.engine.rootdir / rubric.file
+        if rubric.file not in self._paths:
+            self._paths[rubric.file] = self.engine.rootdir / rubric.file
+        return self._paths[rubric.file]
 
     def persona(self, name: str) -> Persona:
         return self.personas[name]

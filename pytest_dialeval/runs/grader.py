@@ -46,6 +46,7 @@ class Held:
 
     dialogue: Dialogue
     conversation: Conversation
+    is_long: bool  # so that matchers take more than a moment to read it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,27 +72,25 @@ class Grader:
     redaction: Redaction = field(default_factory=lambda: Redaction({}))
 
     async def grade(self, held: Held, rubric: str) -> Graded:
-        """One verdict, in the ledger before anybody sees it; a body decides for itself, later."""
-        if rubric == self.body:
+        """One verdict, in the ledger before anybody sees it."""
+        known = self.at_once(held, rubric)
+        return self._filed(held, await self._in_time(rubric, held)) if known is None else known
+
+    def at_once(self, held: Held, rubric: str) -> Graded | None:
+        """The same where it takes but a moment; None of a judge's, or one decided on a thread."""
+        if rubric == self.body:  # it decides for itself, later
             if self.body_held is not None:
                 self.body_held(held.dialogue)
             return self._for_body(held, rubric)
-        return self._filed(held, await self._in_time(rubric, held))
-
-    def waits(self, held: Held, rubric: str) -> bool:
-        """Whether a verdict takes more than a moment: a judge's, or one decided on a thread."""
-        if rubric == self.body:
-            return False
         compiled = self.rubrics[rubric]
-        if compiled.check is None or self.rules is None:
-            return compiled.check is None
-        return self.users_matchers or compiled.slow or _is_long(held.dialogue.transcript)
+        slow = self.users_matchers or compiled.slow or held.is_long
+        if compiled.check is None or (self.rules is not None and slow):
+            return None
+        return self._filed(held, grade_by_rule(compiled, held.dialogue))
 
     async def _in_time(self, rubric: str, held: Held) -> Verdict:
         """A judge or a matcher that never answers gives no verdict, and keeps nobody waiting."""
         compiled = self.rubrics[rubric]
-        if not self.waits(held, rubric):
-            return grade_by_rule(compiled, held.dialogue)
         if compiled.check is not None and self.rules is not None:
             return await self._by_rule(self.rules, compiled, held.dialogue)
         try:
@@ -200,7 +199,8 @@ def _void_by_replies(conversation: Conversation, graded: Sequence[Graded]) -> bo
     return conversation.outcome == "simulator_error" or "judge_error" in faults
 
 
-def _is_long(transcript: Transcript) -> bool:
+def is_long(transcript: Transcript) -> bool:
+    """Whether a thread that reads it spares the loop more than it takes to wake one."""
     texts = sum(len(each.text) for each in transcript.turns)
     calls = (call for each in transcript.turns for call in each.tool_calls)
     return texts + sum(len(each.result or "") for each in calls) > SHORT

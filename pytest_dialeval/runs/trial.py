@@ -28,7 +28,7 @@ from pytest_dialeval.records.transcript import (
     Transcript,
 )
 from pytest_dialeval.records.work import Check
-from pytest_dialeval.runs.grader import Grader, Held
+from pytest_dialeval.runs.grader import Grader, Held, is_long
 from pytest_dialeval.runs.rounds import heard
 from pytest_dialeval.traces.reader import read_trace
 from pytest_dialeval.traces.redaction import Redaction
@@ -172,7 +172,7 @@ def _filed(
     except RunError as error:
         transcript = _void(str(error))
         conversation = replace(conversation, outcome=transcript.outcome, reason=transcript.reason)
-    return Held(grader.dialogue(planned, transcript), conversation)
+    return Held(grader.dialogue(planned, transcript), conversation, is_long(transcript))
 
 
 def _broken_off(trace: TraceWriter, ending: Transcript) -> Transcript:
