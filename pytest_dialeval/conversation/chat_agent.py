@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from pytest_dialeval.conversation.tool import Tool
 from pytest_dialeval.conversation.toolbox import Toolbox, arguments_of
 from pytest_dialeval.errors import AgentFault, DialevalError, HarnessFault, ProviderFault
 from pytest_dialeval.models.chat import Chat
+from pytest_dialeval.models.endpoints import PYTHON
 from pytest_dialeval.models.watch import LoopWatch, Watch
 from pytest_dialeval.records.model import ChatAnswer, ChatCall, ModelSpec
 from pytest_dialeval.records.transcript import ToolCall, Turn, Usage
@@ -44,18 +45,25 @@ class Role:
         return f"{self.spec.endpoint}:{self.spec.model}"
 
 
-def chat_agents(
-    role: Role, chat: Chat | None, name: str, watch: Watch | None = None
-) -> Callable[[], ChatAgent]:
+@dataclass(frozen=True, slots=True, eq=False)
+class ChatAgents:
     """What makes the agents; without a chat it can be checked, and no agent be made."""
-    crew = Crew(name)
 
-    def make() -> ChatAgent:
-        if chat is None:
-            raise HarnessFault(f"{role.name}: no model is connected here")
-        return ChatAgent(role, chat, Toolbox(role.tools, crew), watch or LoopWatch())
+    role: Role
+    chat: Chat | None
+    crew: Crew
+    watch: Watch = field(default_factory=LoopWatch)
 
-    return make
+    @property
+    def is_ours(self) -> bool:
+        """Whether no code of a user's runs in them: no tool, and no client object."""
+        return not self.role.tools and not self.role.spec.endpoint.startswith(PYTHON)
+
+    def __call__(self) -> ChatAgent:
+        """An agent for one conversation."""
+        if self.chat is None:
+            raise HarnessFault(f"{self.role.name}: no model is connected here")
+        return ChatAgent(self.role, self.chat, Toolbox(self.role.tools, self.crew), self.watch)
 
 
 @dataclass(slots=True)

@@ -13,6 +13,7 @@ from pytest_dialeval.conversation.agent import AgentFactory, Brief, slot
 from pytest_dialeval.conversation.agent_task import AgentTask
 from pytest_dialeval.conversation.clock import LoopClock
 from pytest_dialeval.conversation.current import CurrentCase, current_case, current_conversation
+from pytest_dialeval.conversation.inline_agent import InlineAgent, ours
 from pytest_dialeval.conversation.scribe import Ending, Scribe
 from pytest_dialeval.conversation.site import Site
 from pytest_dialeval.conversation.talk import Talk
@@ -68,7 +69,9 @@ async def converse(
     try:
         async with slot(agent):
             clock = clock or LoopClock()
-            scribe, asked = Scribe(trace), AgentTask(agent, clock)
+            scribe = Scribe(trace)
+            known = ours(agent)
+            asked = InlineAgent(known, clock) if known else AgentTask(agent, clock)
             work = None if site is None else Work(site, scribe)
             talk = Talk(task, scribe, asked, limits, clock, work)
 
@@ -87,7 +90,7 @@ async def _to_its_end(
     holding: Coroutine[Any, Any, Ending],
     talk: Talk,
     scribe: Scribe,
-    agent: AgentTask,
+    agent: AgentTask | InlineAgent,
     work: Work | None,
 ) -> Transcript:
     hurry = True

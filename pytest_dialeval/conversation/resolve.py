@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import cast
 
 from pytest_dialeval.conversation.agent import AgentFactory, LimitedFactory
-from pytest_dialeval.conversation.chat_agent import Role, chat_agents
+from pytest_dialeval.conversation.chat_agent import ChatAgents, Role
 from pytest_dialeval.conversation.command import CommandAgent
 from pytest_dialeval.conversation.http_agent import HttpSpec, http_agents
 from pytest_dialeval.conversation.http_headers import variables_of
@@ -19,13 +19,14 @@ from pytest_dialeval.conversation.importing import imported, places
 from pytest_dialeval.conversation.python_agent import adapt
 from pytest_dialeval.conversation.replay import ReplayAgent
 from pytest_dialeval.conversation.scripted import scripted
+from pytest_dialeval.conversation.threads import Crew
 from pytest_dialeval.conversation.tool import Tool, tool_of
 from pytest_dialeval.conversation.web import Web
 from pytest_dialeval.errors import DialevalError, HarnessFault, ModelProblem
 from pytest_dialeval.matching.matcher import Matcher
 from pytest_dialeval.models.chat import Chat
 from pytest_dialeval.models.specs import parse_spec
-from pytest_dialeval.models.watch import Watch
+from pytest_dialeval.models.watch import LoopWatch, Watch
 from pytest_dialeval.records.model import ENDPOINT_NAMES, ModelSpec
 from pytest_dialeval.records.suite import AgentSpec
 from pytest_dialeval.records.wording import closest, meaning
@@ -153,7 +154,8 @@ class _Declared:
         options = self._spec.options
         prompt = cast("str | None", options.get("prompt"))
         role = Role(model, self._tools(), "prompt" in options, prompt)
-        return self._limited(chat_agents(role, self._chat, self._spec.name, self._watch))
+        crew, watch = Crew(self._spec.name), self._watch or LoopWatch()
+        return self._limited(ChatAgents(role, self._chat, crew, watch))
 
     def _tools(self) -> dict[str, Tool]:
         tools: dict[str, Tool] = {}

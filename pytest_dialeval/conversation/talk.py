@@ -11,6 +11,7 @@ from pytest_dialeval.conversation.agent_task import AgentTask
 from pytest_dialeval.conversation.clock import LoopClock
 from pytest_dialeval.conversation.deadline import Deadlines
 from pytest_dialeval.conversation.fault import message_of, place_of
+from pytest_dialeval.conversation.inline_agent import InlineAgent
 from pytest_dialeval.conversation.scribe import Ending, Scribe
 from pytest_dialeval.conversation.user import Line, User
 from pytest_dialeval.conversation.work import Work, observe
@@ -39,7 +40,7 @@ class Talk:
         self,
         task: Task,
         scribe: Scribe,
-        agent: AgentTask,
+        agent: AgentTask | InlineAgent,
         limits: Limits,
         clock: LoopClock,
         work: Work | None = None,

@@ -125,7 +125,8 @@ def test_ranked_is_the_judged_reward_or_0_or_unknown(
     assert made.ux is not None or made.ranked is None
     assert (made.ranked is None) == bool(made.why)
     if made.verifier_last is not None and made.ux is not None:
-        assert made.ranked == (made.ux if made.verifier_last >= 1 else 0.0)
+        passed = made.verifier_last >= 1 - 1e-9  # shares that are added up may miss 1 by rounding
+        assert made.ranked == (made.ux if passed else 0.0)
 
 
 @pytest.mark.parametrize(
