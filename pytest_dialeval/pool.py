@@ -416,16 +416,17 @@ class Pool:
                 _said(error)
 
     async def _graded(self, job: _Job, held: Any) -> list[Graded | None]:
-        """In the order of its rubrics; only those that wait for something take a task each."""
+        """In the order of its rubrics; several that wait for something take a task each."""
         graded, later = {}, []
         for each in job.verdicts:
             graded[each] = self._at_once(job, held, each)
             if not job.verdicts[each].done():
                 later.append(each)
-        waited = await asyncio.gather(
-            *(Steps(self._grade(job, held, each), self.clock) for each in later)
-        )
-        graded |= zip(later, waited, strict=True)
+        if len(later) == 1:
+            graded[later[0]] = await self._grade(job, held, later[0])
+        elif later:
+            steps = (Steps(self._grade(job, held, each), self.clock) for each in later)
+            graded |= zip(later, await asyncio.gather(*steps), strict=True)
         return list(graded.values())
 
     def _at_once(self, job: _Job, held: Any, rubric: str) -> Graded | None:

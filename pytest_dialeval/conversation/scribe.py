@@ -127,8 +127,8 @@ class Scribe:
 
 
 def _copied(turn: Turn) -> Turn:
-    """Deep only where there is something that can be changed: most turns are words alone."""
-    return deepcopy(turn) if turn.tool_calls or turn.artifacts else replace(turn)
+    """Only where there is something that can be changed: most turns are words alone."""
+    return deepcopy(turn) if turn.tool_calls or turn.artifacts else turn
 
 
 def _end(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Self
 
 import pydantic
@@ -32,7 +33,7 @@ class KeywordParams(Where):
             raise PydanticCustomError("keyword", "'keyword' needs words below any, all or none")
         return self
 
-    @property
+    @cached_property
     def expected(self) -> str:
         """What it asks for, in words."""
         asked = [

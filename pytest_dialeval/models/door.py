@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pytest_dialeval.errors import HarnessFault, ProviderFault
@@ -207,7 +207,7 @@ class Door:
         try:
             async with self._watch.timeout(share):
                 answer = await course.line.transport.send(course.call, features)
-            return replace(answer, seconds=self._watch.now - began, tries=course.tries)
+            return answer.after(self._watch.now - began, course.tries)
         except TimeoutError:
             if self._watch.now >= course.ends:
                 raise

@@ -72,3 +72,17 @@ class ChatAnswer:
     seconds: float | None = None
     first_token: float | None = None  # seconds until the first token
     tries: int = 1
+
+    def after(self, seconds: float, tries: int) -> ChatAnswer:
+        """The same with what it took; written out, as `replace` takes twice as long."""
+        return ChatAnswer(
+            self.text,
+            self.tool_calls,
+            self.finish,
+            self.refusal,
+            self.usage,
+            self.model,
+            seconds,
+            self.first_token,
+            tries,
+        )

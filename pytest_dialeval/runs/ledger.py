@@ -20,6 +20,7 @@ from pytest_dialeval.errors import RunError
 from pytest_dialeval.records.run import Conversation, TrialFacts
 from pytest_dialeval.records.verdict import Verdict
 from pytest_dialeval.runs.files import explained
+from pytest_dialeval.traces.disk import write_all
 from pytest_dialeval.traces.json_bytes import from_json, to_json
 from pytest_dialeval.traces.redaction import Redaction
 
@@ -68,17 +69,12 @@ class LedgerWriter:
             link = _chain(self._end.link, body)
             line = b'{"hash":"%s",%s%s}\n' % (link.encode(), _ENTRY, body)
             try:
-                self._write(line)
+                write_all(self._file.write, line)
                 self._end = _End(self._end.size + len(line), link)
             except BaseException:  # a full disk, Ctrl-C: half a line would break the chain
                 self._file.seek(self._end.size)
                 self._file.truncate()
                 raise
-
-    def _write(self, line: bytes) -> None:
-        rest = memoryview(line)
-        while rest:  # a disk that fills up takes a part without a word
-            rest = rest[self._file.write(rest) :]
 
     def close(self) -> None:
         """No more lines; harmless to repeat."""

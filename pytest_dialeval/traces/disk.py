@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 
@@ -35,6 +36,13 @@ def disk_fault(error: OSError, path: Path, *, kept: str = "", elsewhere: str = _
     remedy = _REMEDIES.get(error.errno or 0, "see to the disk, then run again")
     remedy = remedy.replace(_CLOSED, elsewhere)
     return RunError(f"{path}: cannot be written: {what}; {remedy}" + (f" ({kept})" if kept else ""))
+
+
+def write_all(write: Callable[[memoryview], int], data: bytes) -> None:
+    """Write without a buffer: a disk that fills up takes a part without a word."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[write(rest) :]
 
 
 def nearest(path: Path) -> str:

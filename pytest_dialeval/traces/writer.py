@@ -14,7 +14,7 @@ from pytest_dialeval.records.monotonic import monotonic
 from pytest_dialeval.records.transcript import Outcome, Turn
 from pytest_dialeval.records.work import Check, RoundWork
 from pytest_dialeval.traces.codec import SCHEMA, EndedBy, encode_turn
-from pytest_dialeval.traces.disk import disk_fault
+from pytest_dialeval.traces.disk import disk_fault, write_all
 from pytest_dialeval.traces.redaction import Redaction
 from pytest_dialeval.traces.work_codec import encode_record
 
@@ -158,10 +158,8 @@ class TraceWriter:
         self._events += 1
 
     def _write(self, file: int, line: bytes) -> None:
-        rest = memoryview(line)
         try:
-            while rest:
-                rest = rest[os.write(file, rest) :]
+            write_all(lambda rest: os.write(file, rest), line)
         except BaseException:
             self._undo(file)
             raise
