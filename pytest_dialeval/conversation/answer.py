@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from functools import cache
 from math import inf, isfinite
 from typing import TypeVar
 
@@ -27,7 +28,7 @@ def reply_from(value: object) -> Reply:
     if isinstance(value, str):
         return Reply(text=_text(value, "text"))
     if isinstance(value, Reply):
-        return _reply({each.name: getattr(value, each.name) for each in fields(Reply)})
+        return _reply({name: getattr(value, name) for name in _names(Reply)})
     if isinstance(value, Mapping):
         return _from_mapping(value)
     if value is None:
@@ -37,8 +38,7 @@ def reply_from(value: object) -> Reply:
 
 
 def _from_mapping(value: Mapping[object, object]) -> Reply:
-    keys = [each.name for each in fields(Reply)]
-    _only(value, [*keys, "not_measured"], "answer")
+    _only(value, [*_names(Reply), "not_measured"], "answer")
     if (reason := value.get("not_measured")) is not None:
         raise NotMeasured(_text(reason, "not_measured"))
     if not value:
@@ -97,13 +97,18 @@ def _tokens(usage: Mapping[object, object], name: str) -> int | None:
 
 
 def _mapping(value: object, record: type, place: str) -> Mapping[object, object]:
-    names = [each.name for each in fields(record)]
+    names = _names(record)
     if isinstance(value, record):
         return {name: getattr(value, name) for name in names}
     if not isinstance(value, Mapping):
         raise _wrong(place, value, f"a {record.__name__} or a dict of {', '.join(names)}")
     _only(value, names, place)
     return value
+
+
+@cache
+def _names(record: type) -> tuple[str, ...]:
+    return tuple(each.name for each in fields(record))
 
 
 def _only(value: Mapping[object, object], allowed: Sequence[str], place: str) -> None:

@@ -22,6 +22,8 @@ class Deadlines:
         self._limits = limits
         self._charge = charge
         self._more = 0.0
+        turn = limits.turn_timeout
+        self._turn = Deadline(turn, f"no answer within {turn:g} s (limits.turn_timeout)")
 
     def extend(self, seconds: float) -> None:
         """Give the conversation more time: it was made to wait."""
@@ -30,8 +32,7 @@ class Deadlines:
     def turn(self) -> Deadline:
         """The deadline of the call that begins now; without a second when all of them are over."""
         left = max(0.0, self._limits.timeout + self._more - self._charge.seconds)
+        if self._turn.seconds <= left:
+            return self._turn
         late = f"the conversation took longer than {self._limits.timeout:g} s (limits.timeout)"
-        turn = self._limits.turn_timeout
-        if turn <= left:
-            return Deadline(turn, f"no answer within {turn:g} s (limits.turn_timeout)")
         return Deadline(left, late)
