@@ -87,6 +87,16 @@ class _Sums:
             self.known[name] += getattr(tally, name).known
             self.unknown[name] += getattr(tally, name).unknown
 
+    def join(self, other: _Sums) -> None:
+        """Add what another has come to."""
+        for mine, its in zip(self._parts, other._parts, strict=True):
+            for name, value in its.items():
+                mine[name] += value
+
+    @property
+    def _parts(self) -> tuple[dict[str, float], ...]:
+        return cast("tuple[dict[str, float], ...]", (self.counts, self.known, self.unknown))
+
     @property
     def tally(self) -> Tally:
         """What it has come to."""
@@ -126,14 +136,17 @@ class UsageSink:
 
     def total(self) -> Tally:
         """Of everything."""
-        return sum((each.tally for each in self._sums.values()), Tally())
+        total = _Sums()
+        for each in self._sums.values():
+            total.join(each)
+        return total.tally
 
     def per_role(self) -> dict[Role, Tally]:
         """In the order in which the roles first called."""
-        sums: dict[Role, Tally] = {}
+        sums: dict[Role, _Sums] = {}
         for (role, _, _), each in self._sums.items():
-            sums[role] = sums.get(role, Tally()) + each.tally
-        return sums
+            sums.setdefault(role, _Sums()).join(each)
+        return {role: each.tally for role, each in sums.items()}
 
     def encode(self) -> list[dict[str, object]]:
         """All of it as JSON-able data, for the controller of several workers."""

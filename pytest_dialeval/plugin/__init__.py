@@ -20,6 +20,7 @@ SUFFIX = ".dialeval.yaml"
 MISSPELT = ".dialeval.yml"
 SETTINGS: pytest.StashKey[Settings] = pytest.StashKey()
 COLLECTING: pytest.StashKey[bool] = pytest.StashKey()
+FROZEN: pytest.StashKey[bool] = pytest.StashKey()  # what was collected is kept from the collector
 MARKER = (
     "dialeval(dimension=, severity=, method=, persona=, agent=), dialeval(tag=): a dialogue rubric"
 )
@@ -35,11 +36,18 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
+    config.add_cleanup(lambda: _thaw(config))  # so early, as the last cleanup is the first to come
     settings = config.stash[SETTINGS] = Settings(config)  # mistakes end it before anything runs
     if distributes(config):
         from pytest_dialeval.plugin.distributed import ControllerHooks
 
         config.pluginmanager.register(ControllerHooks(config, settings), "dialeval-controller")
+
+
+def _thaw(config: pytest.Config) -> None:
+    """Not before pytest has walked all objects twice for what a test may have left behind."""
+    if config.stash.get(FROZEN, False):
+        gc.unfreeze()
 
 
 def distributes(config: pytest.Config) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_dialeval.plugin import decorated, outcomes
+from pytest_dialeval.plugin import FROZEN, decorated, outcomes
 from pytest_dialeval.plugin.closing import Closing
 from pytest_dialeval.plugin.collection import CELL
 from pytest_dialeval.plugin.matching_up import match_by_judge
@@ -94,6 +94,7 @@ def _items_at_rest(session: pytest.Session) -> Iterator[None]:
     """
     alone, often = all(CELL in each.stash for each in session.items), gc.get_threshold()
     if alone:
+        session.config.stash[FROZEN] = True
         gc.freeze()
         gc.set_threshold(often[0] and max(often[0], _SELDOM), *often[1:])  # 0: switched off
     try:
@@ -101,7 +102,6 @@ def _items_at_rest(session: pytest.Session) -> Iterator[None]:
     finally:
         if alone:
             gc.set_threshold(*often)
-            gc.unfreeze()
             atexit.unregister(gc.freeze)  # so that it is there once
             atexit.register(gc.freeze)  # nor at the exit, which gives all of it back in one go
 

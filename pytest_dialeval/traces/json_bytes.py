@@ -15,7 +15,8 @@ import orjson
 from pytest_dialeval.records.text import clean
 
 # orjson reads integers beyond 64 bits as floats: an order number would silently change.
-_LONG_NUMBER = re.compile(rb"[0-9]{19}")
+_LONG_NUMBER = b"0" * 19
+_DIGITS = bytes(ord("0") if chr(each).isdecimal() else ord(" ") for each in range(256))
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _DEEPEST = 200  # orjson writes 254 levels; an event has a few of its own
 _LONGEST_INTEGER = 10_000  # bits; Python refuses to print much longer ones
@@ -39,7 +40,7 @@ def to_json(value: object, *, indented: bool = False) -> bytes:
 
 def from_json(data: bytes) -> Any:
     """The value of one JSON text; raises ValueError, whatever is wrong with it."""
-    if not _LONG_NUMBER.search(data):
+    if _LONG_NUMBER not in data.translate(_DIGITS):  # sooner told than by a pattern
         return orjson.loads(data)
     try:
         return json.loads(data.decode("utf-8"), parse_constant=unknown)
