@@ -103,6 +103,11 @@ class LoopClock:
         self._soonest = min(self._soonest, timeout.end)
         return True
 
+    @property
+    def watched(self) -> int:
+        """How many timeouts it watches now."""
+        return len(self._long)
+
     def forget(self, timeout: _Timeout) -> None:
         """It is over."""
         self._long.discard(timeout)

@@ -146,6 +146,117 @@ def test_a_timeout_goes_by_it(clock: LoopClock, time: Time) -> None:
     assert time.seconds - began == 1
 
 
+LONG = 60.0  # seconds: such a timeout is looked at beat by beat
+
+
+async def beats(clock: LoopClock, time: Time, *, seconds: float, at_least: int = 3) -> None:
+    """The heart beats while time passes, so that none of it counts as standing still."""
+    for _ in range(max(at_least, round(seconds / BEAT))):
+        time.passes(BEAT)
+        clock.start(Beatless())
+
+
+class Beatless(asyncio.SelectorEventLoop):
+    """Takes no beat after the one that is asked for."""
+
+    def call_later(self, delay: float, *_: object, **__: object) -> asyncio.TimerHandle:  # type: ignore[override]
+        self.close()
+        return asyncio.TimerHandle(0, print, (), self)
+
+
+def test_a_long_timeout_ends_within_a_beat(clock: LoopClock, time: Time) -> None:
+    async def scene() -> float:
+        await beats(clock, time, seconds=0)
+        began = clock.now
+        waiting = asyncio.create_task(in_time(clock, LONG))
+        await asyncio.sleep(0)
+        while not waiting.done():
+            await beats(clock, time, seconds=0, at_least=1)
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+        assert isinstance(waiting.exception(), TimeoutError)
+        return clock.now - began
+
+    took = asyncio.run(scene())
+    assert LONG <= took <= LONG + 3 * BEAT
+
+
+async def in_time(clock: LoopClock, seconds: float) -> None:
+    async with clock.timeout(seconds):
+        await asyncio.Event().wait()
+
+
+def test_of_long_timeouts_each_ends_what_is_its_own(clock: LoopClock, time: Time) -> None:
+    async def scene() -> list[int]:
+        await beats(clock, time, seconds=0)
+        tasks = [asyncio.create_task(in_time(clock, each)) for each in (LONG, LONG / 2, 2 * LONG)]
+        await asyncio.sleep(0)
+        ended: list[int] = []
+        while len(ended) < 3:
+            await beats(clock, time, seconds=0, at_least=1)
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            ended += [n for n, each in enumerate(tasks) if each.done() and n not in ended]
+        return ended
+
+    assert asyncio.run(scene()) == [1, 0, 2]
+
+
+def test_an_outer_timeout_that_is_over_first_is_the_one_that_is_told(
+    clock: LoopClock, time: Time
+) -> None:
+    async def scene() -> str:
+        try:
+            async with clock.timeout(LONG / 2):
+                try:
+                    async with clock.timeout(LONG):
+                        await asyncio.Event().wait()
+                except TimeoutError:
+                    return "inner"
+        except TimeoutError:
+            return "outer"
+        return "neither"
+
+    async def watched() -> str:
+        await beats(clock, time, seconds=0)
+        waiting = asyncio.create_task(scene())
+        await asyncio.sleep(0)
+        while not waiting.done():
+            await beats(clock, time, seconds=0, at_least=1)
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+        return waiting.result()
+
+    assert asyncio.run(watched()) == "outer"
+
+
+def test_who_cancels_beside_a_long_timeout_goes_first(clock: LoopClock, time: Time) -> None:
+    async def scene() -> bool:
+        await beats(clock, time, seconds=0)
+        waiting = asyncio.create_task(in_time(clock, LONG))
+        await asyncio.sleep(0)
+        await beats(clock, time, seconds=LONG + 1)
+        waiting.cancel()
+        await asyncio.wait([waiting])
+        return waiting.cancelled()
+
+    assert asyncio.run(scene())
+
+
+def test_a_long_timeout_that_is_over_is_kept_nowhere(clock: LoopClock, time: Time) -> None:
+    async def scene() -> None:
+        await beats(clock, time, seconds=0)
+        async with clock.timeout(LONG):
+            await asyncio.sleep(0)
+        waiting = asyncio.create_task(in_time(clock, LONG))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await asyncio.wait([waiting])
+
+    asyncio.run(scene())
+    assert clock.watched == 0
+
+
 def test_what_is_done_in_time_meets_no_timeout(clock: LoopClock) -> None:
     async def scene() -> str:
         async with clock.timeout(60):

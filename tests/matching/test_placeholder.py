@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from pytest_dialeval.matching import placeholder
 from tests.matching.asking import ask, quotes, score, view
 
 
@@ -63,3 +66,41 @@ def test_what_is_allowed_is_no_hit() -> None:
 def test_only_the_agent_is_looked_at() -> None:
     assert score("placeholder", None, "u: {name}", "a: hello") == 1
     assert score("placeholder", None, "u: {name}") is None
+
+
+WORDS = ["TODO", "todo", "FIXME", "TBD", "Lorem Ipsum", "lorem", "Dear", "HELLO", "hi", "您好"]
+NOTHING = [
+    "undefined",
+    "UNDEFINED",
+    "NuLL",
+    "none",
+    "NaN",
+    "nan",
+    "unde\u0066ined",
+    "\u0131",
+    "\u017f",
+]
+SIGNS = [
+    "$",
+    "¥",
+    "{name}",
+    "{{x}}",
+    "%s",
+    "%(a)s",
+    "[Your Name]",
+    "<link>",
+    "【姓名】",
+    "XX",
+    "xxx",
+]
+MORE = ["某某", "___", " ", " ", ",", "，", "\u212a", "元", "X", "a", "\n"]
+
+
+@given(st.lists(st.sampled_from([*WORDS, *NOTHING, *SIGNS, *MORE]), max_size=8).map("".join))
+def test_no_text_is_passed_by_that_a_pattern_would_find(text: str) -> None:
+    """Most patterns are not tried where a text lacks what they must have; that changes nothing."""
+    found = {
+        span for _, each in placeholder.BUILT_IN for span in placeholder.pattern(each).matches(text)
+    }
+    hits = quotes(ask("placeholder", None, view(f"a: {text}"))) if text.strip() else []
+    assert bool(hits) == any(end > start for start, end in found) or not text.strip()

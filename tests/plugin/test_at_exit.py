@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 
 from .conftest import Shop
@@ -25,3 +27,68 @@ def test_items_are_walked_no_more_where_all_are_ours(
     found = shop.pytester.runpytest_subprocess("-p", "dialeval")
     assert found.ret == 0
     found.stdout.fnmatch_lines([f"frozen at the exit: {frozen}"])
+
+
+COUNTING = """
+import gc, pytest
+
+@pytest.fixture(autouse=True)
+def noted():
+    print("at work:", gc.get_threshold()[0], gc.get_freeze_count() > 0)
+
+def pytest_unconfigure(config):
+    print("at the end:", gc.get_threshold()[0])
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "neighbour", "meanwhile"),
+    [
+        (700, "", "10000 True"),
+        (50_000, "", "50000 True"),
+        (0, "", "0 True"),  # switched off, and not by us
+        (700, "def test(): pass", "700 False"),
+    ],
+)
+def test_the_collector_comes_seldom_while_all_items_are_ours(
+    shop: Shop, before: int, neighbour: str, meanwhile: str
+) -> None:
+    """And as often as before once they are over: others may go on in this process."""
+    shop.write("conftest.py", COUNTING)
+    shop.suite()
+    if neighbour:
+        shop.write("test_neighbour.py", neighbour)
+    often, frozen = gc.get_threshold(), gc.get_freeze_count()
+    gc.set_threshold(before, *often[1:])
+    try:
+        found = shop.run("-s")
+        after = gc.get_threshold(), gc.get_freeze_count()
+    finally:
+        gc.set_threshold(*often)
+    assert found.ret == 0
+    found.stdout.fnmatch_lines([f"*at work: {meanwhile}*", f"*at the end: {before}*"])
+    assert after == ((before, *often[1:]), frozen)
+
+
+def test_what_the_agent_leaves_behind_is_still_told_by_pytest(shop: Shop) -> None:
+    """Only what was there before the first item is kept from the collector."""
+    shop.write(
+        "leaky.py",
+        """
+        class Leak:
+            def __init__(self):
+                self.me = self
+
+            def __del__(self):
+                raise ValueError("nobody closed it")
+
+        def agent(text):
+            Leak()
+            return "Hello!"
+        """,
+    )
+    shop.suite(agents={"clerk": {"use": "python:leaky.py:agent"}})
+    found = shop.pytester.runpytest_subprocess("-p", "dialeval")
+    text = found.stdout.str() + found.stderr.str()
+    assert "PytestUnraisableExceptionWarning" in text
+    assert "nobody closed it" in text

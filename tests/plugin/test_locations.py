@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
+import pytest
+
 from .conftest import Shop, rubric
 
 
@@ -59,3 +63,14 @@ def test_a_score_item_stands_in_its_suite(shop: Shop) -> None:
     assert (path, name) == (suite, "buyer-1 score")
     assert line is not None
     assert 0 <= line < len(suite.read_text(encoding="utf-8").splitlines())
+
+
+def test_each_item_is_located_as_pytest_would(shop: Shop) -> None:
+    """Ours looks a file's short name up once; every item of every file must still get its own."""
+    shop.write("parts/manners.yaml", f"rubrics:\n  - {json.dumps(rubric('thanks', 'welcome'))}\n")
+    sections = {"include": ["parts/manners.yaml"], "scoring": {"pass": 0.5}, "trials": 2}
+    shop.suite(rubrics=[rubric("first"), rubric("second")], **sections)
+    shop.suite("other", **sections)
+
+    for item in shop.items():
+        assert item.location == pytest.Item.location.func(item)  # type: ignore[attr-defined]

@@ -44,6 +44,40 @@ def fault(pool: Pool, trial: str, rubric: str = "r") -> str:
 # ---- one trial
 
 
+def test_rubrics_that_are_decided_at_once_take_no_part_in_the_waiting(
+    pool: Pool, notes: Notes
+) -> None:
+    """Verdicts keep the order of the rubrics, whoever is known first."""
+    trial = Trial("t", notes, ["judged", "rule", "asked", "other"])
+    known = {"rule", "other"}
+    trial.at_once = lambda held, each: graded("t", each) if each in known else None
+    pool.submit(trial.work)
+    assert [pool.graded("t", each) for each in trial.rubrics] == [
+        graded("t", each) for each in trial.rubrics
+    ]
+    notes.wait("finish t judged rule asked other")
+    assert "grade t rule" not in notes.lines
+    assert {"grade t judged", "grade t asked"} <= set(notes.lines)
+
+
+def test_a_rubric_that_cannot_be_decided_at_once_voids_itself_alone(
+    pool: Pool, notes: Notes, caplog: pytest.LogCaptureFixture
+) -> None:
+    trial = Trial("t", notes, ["broken", "judged"])
+
+    def at_once(held: Any, rubric: str) -> Graded | None:
+        if rubric == "broken":
+            raise ZeroDivisionError("by hand")
+        return None
+
+    trial.at_once = at_once
+    pool.submit(trial.work)
+    assert pool.graded("t", "judged") == graded("t", "judged")
+    assert fault(pool, "t", "broken") == "t: internal error: ZeroDivisionError: by hand"
+    assert "grade t broken" not in notes.lines
+    assert not any(each.startswith("finish") for each in notes.lines)
+
+
 def test_a_trial_is_held_once_and_each_rubric_graded_once(pool: Pool, notes: Notes) -> None:
     trial = Trial("t", notes, ["a", "b"])
     for _ in range(3):

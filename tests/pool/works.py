@@ -72,6 +72,7 @@ class Trial:
         self.held = Gate(opened=held)
         self.graded = Gate(opened=True)
         self.threads: set[str] = set()
+        self.at_once: Callable[[Any, str], Graded | None] = lambda held, rubric: None
 
     async def hold(self) -> str:
         self.threads.add(threading.current_thread().name)
@@ -96,7 +97,8 @@ class Trial:
 
     @property
     def work(self) -> Work:
-        return Work(self.name, self.rubrics, self.hold, self.grade, self.finish)
+        parts = (self.hold, self.grade, self.finish)
+        return Work(self.name, self.rubrics, *parts, at_once=self.at_once)
 
 
 def failing(name: str, error: BaseException, rubrics: Sequence[str] = ("r",)) -> Work:

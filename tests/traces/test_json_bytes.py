@@ -3,6 +3,7 @@ from types import MappingProxyType
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from pytest_dialeval.records.transcript import Usage
 from pytest_dialeval.traces.json_bytes import from_json, to_json
@@ -77,3 +78,8 @@ def test_depth_without_end_is_shortened_and_never_raises():
 def test_whatever_is_wrong_is_a_value_error(data):
     with pytest.raises(ValueError):
         from_json(data)
+
+
+@given(st.integers(0, 10**22), st.text("0123456789 x,.", max_size=30))
+def test_an_integer_is_read_exactly_beside_any_text(number: int, text: str) -> None:
+    assert from_json(to_json({"a": number, "b": text})) == {"a": number, "b": text}
