@@ -105,7 +105,9 @@ class AgentTask:
         await self._over()
 
     async def _over(self) -> None:
-        await self._clock.wait([self._task], GRACE)
+        with suppress(TimeoutError):
+            async with self._clock.timeout(GRACE):
+                await asyncio.wait([self._task])
         if not self._task.done():
             logger.warning("the agent of %s does not stop; it is left running", _conversation())
         elif not self._task.cancelled():

@@ -7,11 +7,10 @@ kept its timers waiting.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from math import inf
 from types import TracebackType
-from typing import Any
 
 from pytest_dialeval.conversation.pause import Pause
 from pytest_dialeval.records.monotonic import monotonic
@@ -81,16 +80,6 @@ class LoopClock:
         unpaused = self.unpaused
         return unpaused - self._stood_at(unpaused)
 
-    async def wait(self, futures: Sequence[asyncio.Future[Any]], seconds: float) -> None:
-        """Until one of them is done, or for so many seconds of this clock."""
-        end, left = self.now + seconds, seconds
-        while left > 0:
-            first = asyncio.FIRST_COMPLETED
-            done, _ = await asyncio.wait(futures, timeout=left, return_when=first)
-            if done:
-                return
-            left = patient(end - self.now)
-
     def timeout(self, seconds: float) -> AbstractAsyncContextManager[None]:
         """asyncio.timeout by this clock; a long one may end a beat late."""
         return _Timeout(self, seconds)
@@ -102,11 +91,6 @@ class LoopClock:
         self._long.add(timeout)
         self._soonest = min(self._soonest, timeout.end)
         return True
-
-    @property
-    def watched(self) -> int:
-        """How many timeouts it watches now."""
-        return len(self._long)
 
     def forget(self, timeout: _Timeout) -> None:
         """It is over."""
