@@ -46,14 +46,19 @@ def resolve_specs(
     project: Mapping[str, object] | None = None,
     options: Iterable[str] = (),
     environment: Mapping[str, str] | None = None,
+    project_lines: Iterable[str] = (),
 ) -> dict[Role, ResolvedSpec]:
     """Roles that have a model: option > environment > suite > project file, key by key.
 
     Where a stronger source names another model, address, key variable and limits of the weaker
-    ones go: a key must not travel to an endpoint that it was not meant for.
+    ones go, and with another address key variable and limits: a key must not travel to an endpoint
+    that it was not meant for. What a suite says of a model that nobody names is a ModelProblem;
+    what the project file says of one waits for a suite that names it. `project_lines` are the
+    project file's ROLE=SPEC, under its table.
     """
     environment = environment or {}
     layers = [
+        (PROJECT, _of_options(project_lines, PROJECT)),
         (PROJECT, _by_role(project or {}, PROJECT)),
         ("suite", _by_role(suite or {}, "suite")),
         ("environment", _of_environment(environment)),
@@ -62,8 +67,8 @@ def resolve_specs(
     found: dict[Role, ResolvedSpec] = {}
     for role in ROLES:
         given = [(source, layer[role]) for source, layer in layers if role in layer]
-        if given:
-            found[role] = _resolved(role, given, environment)
+        if given and (resolved := _resolved(role, given, environment)):
+            found[role] = resolved
     return found
 
 
@@ -75,7 +80,7 @@ def texts_of(options: Iterable[str], environment: Mapping[str, str]) -> dict[Rol
 
 def _resolved(
     role: Role, given: list[tuple[str, object]], environment: Mapping[str, str]
-) -> ResolvedSpec:
+) -> ResolvedSpec | None:
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}
     for source, written in given:
@@ -86,15 +91,33 @@ def _resolved(
             new = _values(role, written)
         except ModelProblem as error:
             raise ModelProblem(f"{source}: {error}") from None
-        if "model" in new:
-            for key in (*_IDENTITY, *_LIMITS):
-                values.pop(key, None)
-                sources.pop(key, None)
+        for key in _outdated_by(new):
+            values.pop(key, None)
+            sources.pop(key, None)
         values |= new
         sources |= dict.fromkeys(new, source)
-    if not values:
-        return ResolvedSpec(None, {"model": given[-1][0]})
+    if "endpoint" not in values:
+        return _unnamed(role, *given[-1])
     return _with_address(_spec(role, values), sources, environment)
+
+
+def _outdated_by(new: Mapping[str, Any]) -> tuple[str, ...]:
+    """What weaker sources say of another model or server."""
+    if "model" in new:
+        return (*_IDENTITY, *_LIMITS)
+    return ("api_key_env", *_LIMITS) if "base_url" in new else ()
+
+
+def _unnamed(role: Role, strongest: str, written: object) -> ResolvedSpec | None:
+    """A role whose model nobody names: switched off, not there, or a mistake of the suite."""
+    if written is None:
+        return ResolvedSpec(None, {"model": strongest})
+    if strongest == PROJECT:  # which says what holds wherever a suite names one
+        return None
+    raise ModelProblem(
+        f"{strongest}: {role}: nobody names its model; add `model` here ({_FORMS}), or name it in "
+        f"{PROJECT}, in DIALEVAL_MODEL_{role.upper()} or by --dialeval-model {role}=SPEC"
+    )
 
 
 def _with_address(

@@ -62,6 +62,21 @@ def idle(sources: Sequence[LoadedSource]) -> Iterator[str]:
             yield f"the model of {role!r} plays nothing: {found[0]}"
 
 
+def unnamed(engine: Engine, sources: Sequence[LoadedSource]) -> Iterator[str]:
+    """What to note of the project file's models that neither it nor any of the sources names."""
+    from pytest_dialeval.models.specs import PROJECT
+
+    tables = engine.settings.tables["models"]
+    if not (sources and tables):
+        return
+    known = {*engine.settings.models(), *(role for each in sources for role in each.models)}
+    for role, written in tables.items():
+        if written and role not in known:
+            says = ", ".join(written)
+            remedy = f'add model = "openai:NAME" to {role} in {PROJECT}'
+            yield f"nobody names the model of {role!r}, of which {PROJECT} says {says}: {remedy}"
+
+
 def _why_idle(source: LoadedSource, role: Role) -> str:
     """Empty where it plays, or where an option of this run says that it shall not."""
     if role in _NOBODY:

@@ -20,6 +20,7 @@ from pytest_dialeval.plugin.casting import (
     idle,
     refuse_clientless,
     unaffordable,
+    unnamed,
     unreadable,
 )
 from pytest_dialeval.plugin.choice import Chosen, Wanted, choose_agents
@@ -183,7 +184,8 @@ class Engine:
                     self.asked.setdefault(cell.trial.id, []).append(cell.rubric.id)
                 rubrics = self.selected.setdefault(cell.trial.id, [])
                 rubrics.extend(each for each in cell.rubrics if each not in rubrics)
-        self.notes += idle(self._selected_sources())
+        sources = self._selected_sources()
+        self.notes += [*idle(sources), *unnamed(self, sources)]
         self._note_passed_over()
 
     def refusal(self) -> str | None:

@@ -241,9 +241,8 @@ class Settings:
 
         given, below = self._above.get("model"), self._below.get("model")
         by_option = given.value if given and given.source.startswith("--") else ()
-        pairs = (each.partition("=") for each in (below.value if below else ()))
-        project = {role.strip(): spec.strip() for role, _, spec in pairs}
-        return resolve_specs(suite, {**project, **self.tables["models"]}, by_option, os.environ)
+        lines = below.value if below else ()
+        return resolve_specs(suite, self.tables["models"], by_option, os.environ, lines)
 
     def _check_tables(self) -> None:
         for name, table in self.tables.items():

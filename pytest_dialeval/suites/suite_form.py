@@ -181,12 +181,13 @@ class VotesForm(Form):
 
 
 class ModelForm(Form):
-    """A model for one role; endpoints read the other keys."""
+    """A model for one role, or what changes of one that another source names."""
 
     model_config: ClassVar[Any] = {"extra": "allow", "frozen": True}
     noun: ClassVar[str] = "a model"
 
-    model: Line = Field(description="the model's name")
+    # A factory, as the schema would tell the default of a key that must not be blank.
+    model: Line = Field(default_factory=str, description="the model's name")
 
 
 class PartForm(Form):

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_dialeval.errors import ModelProblem
-from pytest_dialeval.models.specs import parse_spec, resolve_specs
-from pytest_dialeval.records.model import ModelSpec
+from pytest_dialeval.models.specs import PROJECT, ROLES, parse_spec, resolve_specs
+from pytest_dialeval.records.model import ModelSpec, Role
 
 SERVER = "http://127.0.0.1:8080/v1"
 
@@ -215,6 +215,77 @@ def test_a_role_can_be_switched_off_and_on_again() -> None:
     assert on.spec == ModelSpec("user", "vllm", "m")
 
 
+@pytest.mark.parametrize("role", ROLES)
+def test_a_mapping_without_a_model_changes_the_weaker_sources(role: Role) -> None:
+    project = {role: {"model": f"openai:p@{SERVER}", "api_key_env": "KEY", "temperature": 1}}
+    found = resolve_specs(project=project, suite={role: {"temperature": 0.5, "seed": 3}})[role]
+    assert found.spec == ModelSpec(role, "openai", "p", SERVER, "KEY", temperature=0.5, seed=3)
+    project_gave = dict.fromkeys(("endpoint", "model", "base_url", "api_key_env"), PROJECT)
+    assert found.sources == {**project_gave, "temperature": "suite", "seed": "suite"}
+
+
+@pytest.mark.parametrize("written", [{}, {"temperature": 0.5}])
+@pytest.mark.parametrize(
+    "stronger",
+    [
+        {"options": ["judge=openai:m"]},
+        {"environment": {"DIALEVAL_MODEL": "judge=openai:m"}},
+        {"environment": {"DIALEVAL_MODEL_JUDGE": "openai:m"}},
+    ],
+)
+def test_a_stronger_source_names_the_model_of_a_mapping_without_one(
+    written: dict[str, Any], stronger: dict[str, Any]
+) -> None:
+    expected = ModelSpec("judge", "openai", "m", temperature=written.get("temperature", 0.0))
+    judge = resolve_specs(suite={"judge": written}, **stronger)["judge"]
+    assert judge.spec == expected
+
+
+def test_a_stronger_address_leaves_the_weaker_ones_key_and_limits_behind() -> None:
+    project = {"judge": {"model": "vllm:p", "api_key_env": "KEY", "concurrency": 2, "seed": 3}}
+    judge = resolve_specs(project=project, suite={"judge": {"base_url": SERVER}})["judge"]
+    assert judge.spec == ModelSpec("judge", "vllm", "p", SERVER, temperature=0.0, seed=3)
+    assert judge.sources["base_url"] == "suite"
+    own = {"base_url": SERVER, "api_key_env": "OTHER", "concurrency": 4}
+    judge = resolve_specs(project=project, suite={"judge": own})["judge"]
+    assert judge.spec is not None
+    assert (judge.spec.api_key_env, judge.spec.concurrency) == ("OTHER", 4)
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_what_the_project_says_waits_for_a_model(role: Role) -> None:
+    project = {role: {"temperature": 0.5}}
+    assert resolve_specs(project=project) == {}
+    for named in ({"suite": {role: "openai:m"}}, {"options": [f"{role}=openai:m"]}):
+        found = resolve_specs(project=project, **named)[role]  # type: ignore[arg-type]
+        assert found.spec == ModelSpec(role, "openai", "m", temperature=0.5)
+
+
+def test_lines_of_the_project_file_are_under_its_table() -> None:
+    table = {"judge": {"temperature": 0.5}, "user": "openai:t"}
+    found = resolve_specs(project=table, project_lines=["judge=vllm:p", "user=vllm:p"])
+    assert found["judge"].spec == ModelSpec("judge", "vllm", "p", temperature=0.5)
+    assert found["user"].spec == ModelSpec("user", "openai", "t")
+    assert found["judge"].sources == dict.fromkeys(("endpoint", "model", "temperature"), PROJECT)
+
+
+@pytest.mark.parametrize("written", [{}, {"temperature": 0.5}, {"base_url": SERVER}])
+@pytest.mark.parametrize(
+    "project", [{}, {"judge": None}, {"judge": "none"}, {"judge": {"seed": 1}}]
+)
+def test_a_suite_that_changes_a_model_that_nobody_names(
+    written: dict[str, Any], project: dict[str, Any]
+) -> None:
+    with pytest.raises(ModelProblem) as caught:
+        resolve_specs(project=project, suite={"judge": written})
+    assert str(caught.value) == (
+        f"suite: judge: nobody names its model; add `model` here ({FORMS}), or name it in "
+        "[tool.dialeval.models], in DIALEVAL_MODEL_JUDGE or by --dialeval-model judge=SPEC"
+    )
+    off = resolve_specs(project=project, suite={"judge": written}, options=["judge=none"])["judge"]
+    assert (off.spec, off.sources) == (None, {"model": "--dialeval-model"})
+
+
 def test_an_endpoints_own_variable_gives_its_base_url() -> None:
     given = {"OPENAI_BASE_URL": f"{SERVER}/"}
     agent = resolve_specs(suite={"agent": "openai:m"}, environment=given)["agent"]
@@ -240,7 +311,11 @@ def test_an_endpoints_own_variable_gives_its_base_url() -> None:
         ),
         ({"suite": {"judge": "m"}}, "suite: judge: 'm' is no model"),
         ({"environment": {"DIALEVAL_MODEL_USER": "m"}}, "environment: user: 'm' is no model"),
-        ({"project": {"user": {"seed": 1}}}, "user: no model is named"),
+        ({"project": {"user": {"sed": 1}}}, "[tool.dialeval.models]: user: unknown key 'sed'"),
+        ({"project": {"user": {"endpoint": "vllm"}}}, "user: model must be text: a model of vllm"),
+        ({"suite": {"user": {"endpoint": "vllm"}}}, "user: model must be text: a model of vllm"),
+        ({"suite": {"user": {"sed": 1}}}, "suite: user: unknown key 'sed'; did you mean 'seed'?"),
+        ({"suite": {"user": {"api_key": "sk"}}}, "suite: user: a key does not belong in a file"),
         (
             {"suite": {"user": "openai:m"}, "environment": {"OPENAI_BASE_URL": "host:80"}},
             "user: OPENAI_BASE_URL must be a URL such as",

@@ -103,6 +103,19 @@ def test_agents_that_cannot_be_made_are_errors_at_their_lines(shop: Shop) -> Non
     assert ": note: " in note
 
 
+def test_the_project_file_names_the_model_that_a_suite_changes(shop: Shop) -> None:
+    play(shop, models={"judge": {"temperature": 0.5}})
+    line = shop.line_of("shop.dialeval.yaml", "models:")
+
+    unnamed = run("lint", ".")
+    shop.write("pyproject.toml", '[tool.dialeval.models]\njudge = "python:client.py:judge"\n')
+    named = run("lint", ".")
+
+    assert (unnamed.exit_code, named.exit_code) == (1, 0)
+    [said] = unnamed.output.splitlines()
+    assert said.startswith(f"shop.dialeval.yaml:{line}: judge: nobody names its model; add `model`")
+
+
 def test_lint_starts_no_program(shop: Shop) -> None:
     shop.suite(agents={"own": {"use": "command:touch started"}})
 

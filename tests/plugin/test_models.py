@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from pytest_dialeval.models.specs import ROLES
+from pytest_dialeval.records.model import Role
+
 from .conftest import Shop, rubric
 from .played import CLIENT, JUDGE, calls, judged, play, verdicts
 
@@ -83,6 +86,97 @@ def test_an_ini_line_is_of_the_project_file(shop: Shop) -> None:
     assert asked(shop) == {("other", "fake-2")}
 
 
+# ---- key by key
+
+WARM = {"judge": {"temperature": 0.5}}
+NAMED = f'judge = {{model = "{OTHER}", temperature = 1, seed = 3}}'
+
+
+def warm(shop: Shop, models: dict[str, Any] | None, *project: str) -> None:
+    """A suite whose doubles write down the temperature and the seed too."""
+    play(shop, models=models)
+    sampling = "call.purpose, call.spec.temperature, call.spec.seed]"
+    shop.write("client.py", CLIENT.replace("call.purpose]", sampling))
+    table(shop, "[tool.dialeval.models]", *project)
+
+
+def sampled(shop: Shop) -> list[tuple[Any, ...]]:
+    """Name, temperature and seed of each call."""
+    return [(each[0], *each[-2:]) for each in calls(shop)]
+
+
+def test_a_suite_changes_the_temperature_of_the_project_files_model(shop: Shop) -> None:
+    warm(shop, WARM, NAMED)
+    assert shop.run().ret == 0
+    assert sampled(shop) == [("other", 0.5, 3)]
+
+
+@pytest.mark.slow
+def test_it_does_so_under_xdist(shop: Shop) -> None:
+    warm(shop, WARM, NAMED)
+    assert in_subprocess(shop).ret == 0
+    assert sampled(shop) == [("other", 0.5, 3)]
+
+
+@pytest.mark.parametrize("project", [[], [NAMED]])
+def test_an_option_names_another_model_and_the_suites_temperature_stays(
+    shop: Shop, project: list[str]
+) -> None:
+    warm(shop, WARM, *project)
+    assert shop.run("--dialeval-model", f"judge={JUDGE}").ret == 0
+    assert sampled(shop) == [("judge", 0.5, 3 if project else None)]
+
+
+def test_so_does_the_environment(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    warm(shop, WARM)
+    monkeypatch.setenv("DIALEVAL_MODEL_JUDGE", JUDGE)
+    assert shop.run().ret == 0
+    assert sampled(shop) == [("judge", 0.5, None)]
+
+
+def test_the_project_files_temperature_holds_for_the_suites_model(shop: Shop) -> None:
+    warm(shop, {"judge": JUDGE}, "judge = {temperature = 0.5}")
+    assert shop.run().ret == 0
+    assert sampled(shop) == [("judge", 0.5, None)]
+    assert not [each for each in shop.summary["notes"] if "nobody names" in each]
+
+
+def test_an_ini_line_and_the_table_are_one_project_file(shop: Shop) -> None:
+    warm(shop, None, "judge = {temperature = 0.5}")
+    shop.write("pytest.ini", f"[pytest]\ndialeval_model =\n    judge={OTHER}\n")
+    assert shop.run().ret == 0
+    assert sampled(shop) == [("other", 0.5, None)]
+
+
+def test_what_the_project_file_says_of_a_model_that_nobody_names_is_noted(shop: Shop) -> None:
+    play(shop, models=None, rubrics=[rubric("greet")])
+    table(shop, "[tool.dialeval.models.judge]", "temperature = 0.5", "seed = 3")
+    assert shop.run().ret == 0
+    said = (
+        "nobody names the model of 'judge', of which [tool.dialeval.models] says temperature, "
+        'seed: add model = "openai:NAME" to judge in [tool.dialeval.models]'
+    )
+    assert shop.summary["notes"].count(said) == 1
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_what_a_suite_says_of_a_model_that_nobody_names_is_an_error(shop: Shop, role: Role) -> None:
+    play(shop, models=None)
+    with (shop.path / "shop.dialeval.yaml").open("a") as suite:
+        suite.write(f"models:\n  {role}:\n    temperature: 0.5\n")
+    result = shop.run()
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert "Traceback" not in result.stdout.str()
+    [line] = [each for each in result.outlines if each.startswith("shop.dialeval.yaml:")]
+    number = shop.line_of("shop.dialeval.yaml", f"  {role}:")
+    assert line == (
+        f"shop.dialeval.yaml:{number}: {role}: nobody names its model; add `model` here "
+        "(openai:NAME, openai:NAME@BASE_URL, or python:file.py:object:NAME), or name it in "
+        f"[tool.dialeval.models], in DIALEVAL_MODEL_{role.upper()} or by --dialeval-model "
+        f"{role}=SPEC"
+    )
+
+
 HOOK = """
 from pytest_dialeval import JudgeReply
 
@@ -105,6 +199,14 @@ def test_the_hook_goes_before_the_project_file(shop: Shop) -> None:
     result.stdout.fnmatch_lines(["*'judge' plays nothing: the hook pytest_dialeval_judges brings*"])
     assert calls(shop) == []
     assert shop.agent_figures()["models"] == {}
+
+
+def test_it_does_so_where_the_suite_changes_but_does_not_name_the_model(shop: Shop) -> None:
+    play(shop, models=WARM)
+    shop.write("conftest.py", HOOK)
+    project(shop, JUDGE)
+    shop.run().assert_outcomes(failed=1)
+    assert calls(shop) == []
 
 
 def test_the_suite_goes_before_the_hook(shop: Shop) -> None:

@@ -88,6 +88,7 @@ def changed(place: str, value: object) -> object:
         ("rubrics.0.trigger", {"when": {"keyword": {"all": ["x"]}}}),
         ("agents", {"a": {"use": "scripted", "script": "x"}, "b": "python:a:b", "c": {"use": "m"}}),
         ("models", {"user": None, "judge": "openai:x", "agent": {"model": "x", "a": 1}}),
+        ("models", {"judge": {"temperature": 0.5}, "user": {}}),
         ("seed", 3),
         ("rubrics.0", {**RUBRIC, "keyword": {"any": [49.9]}}),
         ("rubrics.0", {**RUBRIC, "keyword": {"any": 7, "none": "free"}}),
@@ -163,6 +164,8 @@ def test_what_may_be_written_does_load(load, place, value):
         ("agents", {"a": {"use": "http://x/", "timeout": 3}}),
         ("agents", {"a": {"use": "http://x/", "history": "some"}}),
         ("models", {"juge": "x"}),
+        ("models", {"judge": {"model": None}}),
+        ("models", {"judge": {"model": " "}}),
         ("gates", {"pass_hat_k": {"k": 2}}),
     ],
 )
