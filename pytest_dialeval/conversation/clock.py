@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from math import inf
 from types import TracebackType
 
 from pytest_dialeval.conversation.pause import Pause
@@ -34,7 +33,6 @@ class LoopClock:
         self._due: float | None = None
         self._stood = 0.0
         self._long: set[_Timeout] = set()
-        self._soonest = inf  # none of them ends before it
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Beat as long as the loop runs."""
@@ -45,11 +43,10 @@ class LoopClock:
         self._stood = self.stood
         self._due = self.unpaused + BEAT
         self.beats += 1
-        if self._soonest <= (now := self.now):
-            for each in [each for each in self._long if each.end <= now]:
-                each.expire()
-            self._soonest = min((each.end for each in self._long), default=inf)
-        loop.call_later(BEAT, self._beat, loop)
+        loop.call_later(BEAT, self._beat, loop)  # first: what is cancelled may raise
+        now = self.now
+        for each in [each for each in self._long if each.end <= now]:
+            each.expire()
 
     def check(self) -> None:
         """GivenUp where nothing may go on here."""
@@ -89,7 +86,6 @@ class LoopClock:
         if self._due is None:
             return False
         self._long.add(timeout)
-        self._soonest = min(self._soonest, timeout.end)
         return True
 
     def forget(self, timeout: _Timeout) -> None:

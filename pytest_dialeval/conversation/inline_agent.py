@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import logging
-
 from pytest_dialeval.conversation.agent import AgentFactory, Brief, LimitedFactory, Reply
 from pytest_dialeval.conversation.chat_agent import ChatAgent, ChatAgents
 from pytest_dialeval.conversation.clock import LoopClock
-from pytest_dialeval.conversation.current import current_conversation
 from pytest_dialeval.conversation.deadline import Deadline
 from pytest_dialeval.conversation.steps import Charge
-from pytest_dialeval.errors import DialevalError
 from pytest_dialeval.records.transcript import Turn
-
-logger = logging.getLogger(__name__)
 
 
 def ours(factory: AgentFactory) -> ChatAgents | None:
@@ -55,10 +49,4 @@ class InlineAgent:
             raise self._agent.overdue(deadline.late) from None
 
     async def end(self, *, hurry: bool = False) -> None:
-        """Close the agent."""
-        try:
-            if self._agent is not None:
-                await self._agent.close()
-        except DialevalError as error:
-            name = f"conversation {current_conversation.get()}"
-            logger.warning("closing the agent of %s: %s", name, error)
+        """Nothing: without tools it holds nothing that could be closed."""

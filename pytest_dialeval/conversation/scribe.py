@@ -127,8 +127,11 @@ class Scribe:
 
 
 def _copied(turn: Turn) -> Turn:
-    """Only where there is something that can be changed: most turns are words alone."""
-    return deepcopy(turn) if turn.tool_calls or turn.artifacts else turn
+    """Deep only where there is something inside that can be changed: most turns are words alone.
+
+    Frozen as it is, a determined agent can still write into its own.
+    """
+    return deepcopy(turn) if turn.tool_calls or turn.artifacts else replace(turn)
 
 
 def _end(

@@ -90,18 +90,21 @@ def _items_at_rest(session: pytest.Session) -> Iterator[None]:
     """Keep the garbage collector from walking thousands of items again and again.
 
     Nor what is on its way in sixty conversations: nearly all of it goes without a collector.
-    Only where all of them are ours: a test of somebody's may be about what is collected.
+    Only where all of them are ours: a test of somebody's may be about what is collected. What a
+    conftest leaks while items are collected goes untold; pytest tells of all that comes later.
     """
     alone, often = all(CELL in each.stash for each in session.items), gc.get_threshold()
     if alone:
         session.config.stash[FROZEN] = True
         gc.freeze()
         gc.set_threshold(often[0] and max(often[0], _SELDOM), *often[1:])  # 0: switched off
+    ours = gc.get_threshold()
     try:
         yield
     finally:
         if alone:
-            gc.set_threshold(*often)
+            if gc.get_threshold() == ours:  # else somebody's fixture has its own idea
+                gc.set_threshold(*often)
             atexit.unregister(gc.freeze)  # so that it is there once
             atexit.register(gc.freeze)  # nor at the exit, which gives all of it back in one go
 

@@ -136,7 +136,10 @@ async def beats(clock: LoopClock, time: Time, *, seconds: float, at_least: int =
 class Beatless(asyncio.SelectorEventLoop):
     """Takes no beat after the one that is asked for."""
 
+    asked = False
+
     def call_later(self, delay: float, *_: object, **__: object) -> asyncio.TimerHandle:  # type: ignore[override]
+        self.asked = True
         self.close()
         return asyncio.TimerHandle(0, print, (), self)
 
@@ -265,3 +268,39 @@ def test_a_pause_is_waited_for(clock: LoopClock) -> None:
         return notes
 
     assert asyncio.run(scene()) == ["paused", "went on"]
+
+
+class Stubborn(asyncio.Future[None]):
+    """A thing of a user's that will not be cancelled in peace."""
+
+    def cancel(self, msg: object = None) -> bool:
+        raise ZeroDivisionError("by hand")
+
+
+def test_what_raises_as_it_is_cancelled_stops_neither_heart_nor_others(
+    clock: LoopClock, time: Time
+) -> None:
+    async def scene() -> type[BaseException]:
+        await beats(clock, time, seconds=0)
+        future = Stubborn()
+
+        async def stubborn() -> None:
+            async with clock.timeout(LONG):
+                await future
+
+        stuck = asyncio.create_task(stubborn())
+        waiting = asyncio.create_task(in_time(clock, LONG))
+        await asyncio.sleep(0)
+        while not waiting.done():
+            time.passes(BEAT)
+            heart = Beatless()
+            with suppress(ZeroDivisionError):
+                clock.start(heart)
+            assert heart.asked
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+        future.set_result(None)
+        await stuck
+        return type(waiting.exception())
+
+    assert asyncio.run(scene()) is TimeoutError

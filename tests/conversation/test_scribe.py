@@ -9,7 +9,7 @@ from pytest_dialeval.conversation.agent import Reply
 from pytest_dialeval.conversation.scribe import Ending, Scribe
 from pytest_dialeval.conversation.user import Line
 from pytest_dialeval.errors import HarnessFault, SimulatorFault
-from pytest_dialeval.records.transcript import Transcript, Turn
+from pytest_dialeval.records.transcript import ToolCall, Transcript, Turn
 from pytest_dialeval.traces.writer import TraceWriter
 from tests.conversation.stage import Notes
 
@@ -40,6 +40,22 @@ def test_the_agent_hears_words_alone():
     scribe.user(Line("fee?", state="s", noise="filler"))
     scribe.user(Line("probe", probe="p"))
     assert scribe.heard == [Turn(1, "user", "fee?", 1), Turn(2, "user", "probe", 2)]
+
+
+@pytest.mark.parametrize("reply", [Reply("I guarantee it."), Reply("", (ToolCall("price"),))])
+def test_what_the_agent_rewrites_stays_as_it_was_said(reply: Reply):
+    """Frozen or not: what is graded is no object that an agent was handed."""
+    scribe = Scribe(None)
+    scribe.user(Line("fee?"))
+    scribe.agent(reply, 0.5)
+    for turn in scribe.heard:
+        object.__setattr__(turn, "text", "No promises.")
+        for call in turn.tool_calls:
+            object.__setattr__(call, "name", "nothing")
+    assert [each.text for each in scribe.turns] == ["fee?", reply.text]
+    assert [each.name for each in scribe.turns[-1].tool_calls] == [
+        each.name for each in reply.tool_calls
+    ]
 
 
 @pytest.mark.parametrize("text", ["", " \n", "\u200b\u200d", "\x00", "\u3000\ufeff"])

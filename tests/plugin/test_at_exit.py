@@ -92,3 +92,23 @@ def test_what_the_agent_leaves_behind_is_still_told_by_pytest(shop: Shop) -> Non
     text = found.stdout.str() + found.stderr.str()
     assert "PytestUnraisableExceptionWarning" in text
     assert "nobody closed it" in text
+
+
+def test_a_threshold_that_a_fixture_sets_is_its_own(shop: Shop) -> None:
+    shop.write(
+        "conftest.py",
+        """
+        import gc, pytest
+
+        @pytest.fixture(autouse=True, scope="session")
+        def seldom():
+            gc.set_threshold(12345, 6, 7)
+        """,
+    )
+    shop.suite()
+    often = gc.get_threshold()
+    try:
+        assert shop.run().ret == 0
+        assert gc.get_threshold() == (12345, 6, 7)
+    finally:
+        gc.set_threshold(*often)
