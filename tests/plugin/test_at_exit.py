@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 
 import pytest
+from _pytest import unraisableexception
 
 from .conftest import Shop
 
@@ -70,8 +71,11 @@ def test_the_collector_comes_seldom_while_all_items_are_ours(
     assert after == ((before, *often[1:]), frozen)
 
 
-def test_what_the_agent_leaves_behind_is_still_told_by_pytest(shop: Shop) -> None:
-    """Only what was there before the first item is kept from the collector."""
+def test_what_the_agent_leaves_behind_is_still_told(shop: Shop) -> None:
+    """Only what was there before the first item is kept from the collector.
+
+    By a warning of pytest's, which looks in the end; before 8.4 it did not, and Python tells.
+    """
     shop.write(
         "leaky.py",
         """
@@ -90,8 +94,9 @@ def test_what_the_agent_leaves_behind_is_still_told_by_pytest(shop: Shop) -> Non
     shop.suite(agents={"clerk": {"use": "python:leaky.py:agent"}})
     found = shop.pytester.runpytest_subprocess("-p", "dialeval")
     text = found.stdout.str() + found.stderr.str()
-    assert "PytestUnraisableExceptionWarning" in text
     assert "nobody closed it" in text
+    if hasattr(unraisableexception, "gc_collect_harder"):
+        assert "PytestUnraisableExceptionWarning" in text
 
 
 def test_a_threshold_that_a_fixture_sets_is_its_own(shop: Shop) -> None:
