@@ -20,7 +20,7 @@ class InlineAgent:
     """Does what AgentTask does, for an agent in which no code of a user's runs.
 
     Such a one swallows no cancellation, blocks no loop and raises nothing but what says whose
-    fault it is: a task of its own would protect nobody, and cost a tenth of the conversation.
+    fault it is: a task of its own would protect nobody.
     """
 
     def __init__(self, factory: ChatAgents, clock: LoopClock) -> None:

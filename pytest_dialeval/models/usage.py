@@ -23,14 +23,6 @@ class Sum:
         """The sum; None if a term is unknown."""
         return None if self.unknown else self.known
 
-    def __add__(self, other: Sum) -> Sum:
-        return Sum(self.known + other.known, self.unknown + other.unknown)
-
-    @classmethod
-    def of(cls, value: float | None) -> Sum:
-        """A sum of one term."""
-        return cls(0, 1) if value is None else cls(value)
-
 
 @dataclass(frozen=True, slots=True)
 class Tally:
@@ -46,15 +38,8 @@ class Tally:
     cost_usd: Sum = Sum()
     seconds: Sum = Sum()
 
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(
-            **{each.name: getattr(self, each.name) + getattr(other, each.name) for each in _FIELDS}
-        )
-
 
 _FIELDS = fields(Tally)
-
-
 _SUMS = tuple(each.name for each in _FIELDS if isinstance(each.default, Sum))
 _COUNTS = tuple(each.name for each in _FIELDS if each.name not in _SUMS)
 

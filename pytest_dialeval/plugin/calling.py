@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from hashlib import blake2b
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -83,18 +84,15 @@ class Calls:
 
     def chat(self, source: LoadedSource) -> Recorder:
         """The way to the models of a source; sources of one suite share its cassette."""
-        known = self._recorders.get(str(source.suite.path))  # asked for by each trial
-        if known is not None:
-            return known
         agents = (agent_model(source, each) for each in source.agents)
-        models = (*source.models.values(), *(each for each in agents if each is not None))
+        models = chain(source.models.values(), (each for each in agents if each is not None))
         return self.chat_of(Path(source.suite.path), models)
 
-    def chat_of(self, suite: Path, models: Collection[ModelSpec]) -> Recorder:
-        """The same for a suite that only its plan is known of."""
+    def chat_of(self, suite: Path, models: Iterable[ModelSpec]) -> Recorder:
+        """The same for a suite that only its plan is known of; asked for by each trial."""
         path = str(suite)
         if path not in self._recorders:
-            self._recorders[path] = self._recorder(suite, models)
+            self._recorders[path] = self._recorder(suite, tuple(models))
         return self._recorders[path]
 
     def _recorder(self, suite: Path, models: Collection[ModelSpec]) -> Recorder:

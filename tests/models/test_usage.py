@@ -106,4 +106,9 @@ def test_two_workers_are_one(
     assert summed.total() == sinks[2].total()
     assert summed.per_role() == sinks[2].per_role()
     assert sorted(summed.encode(), key=str) == sorted(sinks[2].encode(), key=str)
-    assert sum(summed.per_role().values(), Tally()) == summed.total()
+    roles = summed.per_role().values()
+    assert sum(each.calls for each in roles) == summed.total().calls
+    assert sum(each.tries for each in roles) == summed.total().tries
+    for name in ("known", "unknown"):
+        parts = sum(getattr(each.input_tokens, name) for each in roles)
+        assert parts == getattr(summed.total().input_tokens, name)
