@@ -51,9 +51,9 @@ logger = logging.getLogger(__name__)
 class Work:
     """One trial: `hold` talks, `grade` decides one rubric of what was said.
 
-    `at_once` decides one that waits for nothing, and leaves all others to `grade`. `lost` gives the
-    verdicts where the conversation cannot go on, as the loop stands still; it is called on another
-    thread.
+    `at_once` decides one that waits for nothing, and leaves all others to `grade`; `file` takes all
+    those together. `lost` gives the verdicts where the conversation cannot go on, as the loop
+    stands still; it is called on another thread.
     """
 
     trial: str
@@ -62,7 +62,8 @@ class Work:
     grade: Callable[[Any, str], Awaitable[Graded]]
     finish: Callable[[Any, Sequence[Graded]], None]
     lost: Lost = None
-    at_once: Callable[[Any, str], Graded | None] = lambda held, rubric: None
+    at_once: Callable[[Any, str], Any] = lambda held, rubric: None
+    file: Callable[[Any, Sequence[Any]], Sequence[Graded]] = lambda held, decided: decided
     turn_timeout: float = TURN_TIMEOUT
 
 
@@ -417,11 +418,8 @@ class Pool:
 
     async def _graded(self, job: _Job, held: Any) -> list[Graded | None]:
         """In the order of its rubrics; several that wait for something take a task each."""
-        graded, later = {}, []
-        for each in job.verdicts:
-            graded[each] = self._at_once(job, held, each)
-            if not job.verdicts[each].done():
-                later.append(each)
+        graded = self._at_once(job, held)
+        later = [rubric for rubric, each in job.verdicts.items() if not each.done()]
         if len(later) == 1:
             graded[later[0]] = await self._grade(job, held, later[0])
         elif later:
@@ -429,14 +427,24 @@ class Pool:
             graded |= zip(later, await asyncio.gather(*steps), strict=True)
         return list(graded.values())
 
-    def _at_once(self, job: _Job, held: Any, rubric: str) -> Graded | None:
+    def _at_once(self, job: _Job, held: Any) -> dict[str, Graded | None]:
+        """Each rubric, with its verdict where it waits for nothing."""
+        graded: dict[str, Graded | None] = dict.fromkeys(job.verdicts)
+        decided = {}
+        for each in graded:
+            try:
+                decided[each] = job.work.at_once(held, each)
+            except BaseException as error:
+                self._undecided(job, each, error)
+        known = {rubric: each for rubric, each in decided.items() if each is not None}
         try:
-            graded = job.work.at_once(held, rubric)
+            graded |= zip(known, job.work.file(held, list(known.values())), strict=True)
         except BaseException as error:
-            self._undecided(job, rubric, error)
-            return None
-        if graded is not None:
-            job.settle(rubric, graded)
+            for each in known:
+                self._undecided(job, each, error)
+        for each in known:
+            if (answer := graded[each]) is not None:
+                job.settle(each, answer)
         return graded
 
     async def _grade(self, job: _Job, held: Any, rubric: str) -> Graded | None:

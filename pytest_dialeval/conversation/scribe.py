@@ -43,8 +43,11 @@ class Scribe:
         """What is about to be held."""
         self._write(lambda trace: trace.start(header))
 
-    def user(self, line: Line) -> None:
-        """The user's line; SimulatorFault where there are no words in it."""
+    def user(self, line: Line, *, later: bool = False) -> None:
+        """The user's line; SimulatorFault where there are no words in it.
+
+        `later`: it may be written together with the answer to it.
+        """
         text = clean(line.text)
         if not text.translate(_INVISIBLE).strip():
             source = f"probe {line.probe!r}" if line.probe else f"state {line.state!r}"
@@ -60,7 +63,7 @@ class Scribe:
             noise=line.noise,
         )
         # The agent must not learn that a line is a probe, or in which state the user is.
-        self._add(turn, Turn(turn.id, "user", text, self.rounds))
+        self._add(turn, Turn(turn.id, "user", text, self.rounds), later=later)
 
     def agent(self, reply: Reply, latency: float, beside: tuple[Artifact, ...] = ()) -> Turn:
         """The agent's answer, with what was found `beside` it: the agent hears nothing of that."""
@@ -111,9 +114,9 @@ class Scribe:
             checks=tuple(self._checks),
         )
 
-    def _add(self, turn: Turn, heard: Turn) -> None:
+    def _add(self, turn: Turn, heard: Turn, *, later: bool = False) -> None:
         # Trace first: what is not on disk was not said.
-        self._write(lambda trace: trace.turn(turn))
+        self._write(lambda trace: trace.turn(turn, later=later))
         self.turns.append(turn)
         self.heard.append(heard)
 

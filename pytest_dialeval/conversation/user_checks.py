@@ -26,6 +26,7 @@ _HEARD = 20_000  # characters of the agent's turn that are compared: a line is s
 
 _WORD = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]|\\w+")
 _ASCII_WORD = re.compile(r"\w+")
+_NO_LETTER = re.compile(r"[\W_]+")
 _WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")
 _SPEAKER = re.compile(
     r"\W*(?:agent|assistant|bot|representative|operator|customer|user|caller"
@@ -157,7 +158,8 @@ def reads_out(line: str, texts: Sequence[str], allowed: Sequence[str], many: int
     """Whether that many words in a row stand in a text, and in none that may be said."""
     own = _words(line)
     size = 2 * many if _is_wide(own) else many
-    if len(own) < size:
+    texts = [each for each in texts if _may_share_run(own, each, size)]
+    if not texts:
         return False
     runs = set(_runs(own, size))
     found = {run for each in texts for run in runs & _runs_in(each, size)}
@@ -168,12 +170,31 @@ def _copies(line: str, heard: str, say: Sequence[str]) -> bool:
     words = _words(line)
     if _weight(words) < _COPY_AT_LEAST or _key(line) in map(_key, say):
         return False
+    if not _may_share_run(words, heard[:_HEARD], 3):
+        return False
     runs = set(_runs(words, 3))
     return len(runs & set(_runs(_words(heard[:_HEARD]), 3))) >= _COPIED * len(runs)
 
 
 def _runs_of(texts: Iterable[str], size: int) -> Iterable[tuple[str, ...]]:
     return (run for each in texts for run in _runs(_words(each[:_HEARD]), size))
+
+
+def _may_share_run(words: Sequence[str], text: str, size: int) -> bool:
+    """False where no `size` words in a row are all words of the text: sooner told than runs."""
+    if len(words) < size:
+        return False
+    known, row = _vocabulary(text), 0
+    for each in words:
+        row = row + 1 if each in known else 0
+        if row == size:
+            return True
+    return False
+
+
+@lru_cache(maxsize=64)
+def _vocabulary(text: str) -> frozenset[str]:
+    return frozenset(_words(text))
 
 
 @lru_cache(maxsize=128)
@@ -210,4 +231,6 @@ def _weight(words: Sequence[str]) -> float:
 def _key(text: str) -> str:
     """The text as it is compared: punctuation and spaces make no line a new one."""
     folded = normal(text).text
-    return re.sub(r"[\W_]+", "", folded) or folded.strip()
+    if folded.isascii():
+        return "".join(_words(text)).replace("_", "") or folded.strip()
+    return _NO_LETTER.sub("", folded) or folded.strip()

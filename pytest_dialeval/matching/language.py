@@ -134,7 +134,10 @@ def _share(text: str, wanted: str) -> float | None:
 
 def _could_be(words: list[str], wanted: str) -> bool:
     """Whether no other language has clearly more of its common words there."""
-    hits = Counter(chain.from_iterable(map(_LANGUAGES_OF.get, words, repeat(()))))
+    found = list(chain.from_iterable(map(_LANGUAGES_OF.get, words, repeat(()))))
+    if found.count(wanted) * 2 >= len(found) or len(found) < 2:  # no other can be clearly ahead
+        return True
+    hits = Counter(found)
     best = max(hits.values(), default=0)
     return hits[wanted] * 2 >= best or best < 2
 

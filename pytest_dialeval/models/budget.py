@@ -43,8 +43,28 @@ class Amount:
             self.calls + other.calls, self.tokens + other.tokens, self.nanos + other.nanos
         )
 
-    def __sub__(self, other: Amount) -> Amount:
-        return self + Amount(-other.calls, -other.tokens, -other.nanos)
+
+class _Book:
+    """A sum of amounts that grows in place: each call is entered here four times."""
+
+    __slots__ = ("calls", "nanos", "tokens")
+
+    def __init__(self) -> None:
+        self.calls = self.tokens = self.nanos = 0
+
+    def enter(self, amount: Amount) -> None:
+        self.calls += amount.calls
+        self.tokens += amount.tokens
+        self.nanos += amount.nanos
+
+    def strike(self, amount: Amount) -> None:
+        self.calls -= amount.calls
+        self.tokens -= amount.tokens
+        self.nanos -= amount.nanos
+
+    @property
+    def amount(self) -> Amount:
+        return Amount(self.calls, self.tokens, self.nanos)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +159,8 @@ class Budget:
             name: end - math.ceil(end * limits.judge) for name, end in self._ends.items()
         }
         # By the judge (True), and by all others.
-        self._spent = {True: Amount(), False: Amount()}
-        self._held = {True: Amount(), False: Amount()}
+        self._spent = {True: _Book(), False: _Book()}
+        self._held = {True: _Book(), False: _Book()}
         self._open: set[Reservation] = set()
         self._refused: dict[bool, str] = {}
         self._settled: asyncio.Event | None = None  # somebody waits for it
@@ -155,7 +175,7 @@ class Budget:
             await self._turn(judge, estimate, deadline)
         held = Reservation(role, estimate)
         self._open.add(held)
-        self._held[judge] += estimate
+        self._held[judge].enter(estimate)
         return held
 
     def settle(self, held: Reservation, spent: Amount) -> None:
@@ -164,8 +184,8 @@ class Budget:
             return
         self._open.discard(held)
         judge = held.role == "judge"
-        self._held[judge] -= held.amount
-        self._spent[judge] += spent
+        self._held[judge].strike(held.amount)
+        self._spent[judge].enter(spent)
         self._wake()
 
     @property
@@ -176,12 +196,12 @@ class Budget:
     @property
     def spent(self) -> Amount:
         """What is booked."""
-        return self._spent[True] + self._spent[False]
+        return self._spent[True].amount + self._spent[False].amount
 
     @property
     def held(self) -> Amount:
         """What calls in flight may take."""
-        return self._held[True] + self._held[False]
+        return self._held[True].amount + self._held[False].amount
 
     @property
     def seconds(self) -> float:
@@ -212,11 +232,11 @@ class Budget:
         if not self._ends and self.limits.minutes is None:
             return False
         if judge not in self._refused:
-            own = self._spent[judge] + estimate
+            own = self._spent[judge].amount + estimate
             short = self._late(judge) or self._short(judge, self.spent + estimate, own)
             if short is None:
                 held = self.spent + estimate + self.held
-                return self._short(judge, held, own + self._held[judge]) is not None
+                return self._short(judge, held, own + self._held[judge].amount) is not None
             self._refused[judge] = self._reason(short, judge, estimate)
             self._wake()
         raise BudgetSpent(f"{self._refused[judge]}; {self}")

@@ -226,9 +226,8 @@ class Running:
         done = self._recorded.setdefault(cell.trial.id, {})
         if any(each not in done for each in cell.rubrics):
             grader, held = self._grader(cell.source), self._hold_recording(cell)
-            for each in cell.rubrics:
-                if each not in done:
-                    done[each] = grader.grade_now(held, each)
+            new = [each for each in cell.rubrics if each not in done]
+            done |= zip(new, grader.grade_now(held, new), strict=True)
             if done.keys() >= set(self.engine.selected.get(cell.trial.id, cell.rubrics)):
                 grader.finish(held, list(done.values()))
                 del self._held[cell.trial.id]
@@ -298,6 +297,7 @@ class Running:
                 grader.finish,
                 lost=lost,
                 at_once=grader.at_once,
+                file=grader.file,
                 turn_timeout=turn,
             )
         )

@@ -73,12 +73,13 @@ class Grader:
 
     async def grade(self, held: Held, rubric: str) -> Graded:
         """One verdict, in the ledger before anybody sees it."""
-        known = self.at_once(held, rubric)
-        return self._filed(held, await self._in_time(rubric, held)) if known is None else known
+        verdict = self.at_once(held, rubric)
+        verdict = await self._in_time(rubric, held) if verdict is None else verdict
+        return self.file(held, [verdict])[0]
 
-    def at_once(self, held: Held, rubric: str) -> Graded | None:
-        """The same where it takes but a moment; None of a judge's, or one decided on a thread."""
-        if rubric == self.body:  # it decides for itself, later
+    def at_once(self, held: Held, rubric: str) -> Verdict | None:
+        """A verdict that takes but a moment; None of a judge's, or one decided on a thread."""
+        if rubric == self.body:
             if self.body_held is not None:
                 self.body_held(held.dialogue)
             return self._for_body(held, rubric)
@@ -86,7 +87,7 @@ class Grader:
         slow = self.users_matchers or compiled.slow or held.is_long
         if compiled.check is None or (self.rules is not None and slow):
             return None
-        return self._filed(held, grade_by_rule(compiled, held.dialogue))
+        return grade_by_rule(compiled, held.dialogue)
 
     async def _in_time(self, rubric: str, held: Held) -> Verdict:
         """A judge or a matcher that never answers gives no verdict, and keeps nobody waiting."""
@@ -110,13 +111,13 @@ class Grader:
             reason = f"{who} gave no verdict within {self.deadline:g} s (limits.timeout)"
             return Verdict(rubric.rubric.id, "unscored", reason=reason, fault="harness_error")
 
-    def grade_now(self, held: Held, rubric: str) -> Graded:
-        """The same without a loop, for a rule or a body."""
-        if rubric == self.body:
-            return self._for_body(held, rubric)
-        return self._filed(held, self._without_judge(rubric, held))
+    def grade_now(self, held: Held, rubrics: Sequence[str]) -> list[Graded]:
+        """Several without a loop, of rules or a body."""
+        return self.file(held, [self._without_judge(each, held) for each in rubrics])
 
     def _without_judge(self, rubric: str, held: Held) -> Verdict:
+        if rubric == self.body:
+            return self._for_body(held, rubric)
         judge = self.judge if isinstance(self.judge, NoJudge) else None
         return grade_by_rule(self.rubrics[rubric], held.dialogue, judge)
 
@@ -124,26 +125,39 @@ class Grader:
         """What is graded, with the names that a judge's calls are recorded by."""
         return Dialogue(transcript, self.task, planned.case, planned.number, self.batch)
 
-    def grade_lost(self, held: Held, rubric: str) -> Graded:
+    def grade_lost(self, held: Held, rubrics: Sequence[str]) -> list[Graded]:
         """The same while the loop stands still: no judge can be asked."""
-        if rubric == self.body:
-            return self._for_body(held, rubric)
+        return self.file(held, [self._of_lost(each, held) for each in rubrics])
+
+    def _of_lost(self, rubric: str, held: Held) -> Verdict:
         verdict = self._without_judge(rubric, held)
         if held.conversation.outcome == "agent_error" and verdict.status == "unscored":
             reason = f"it cannot be decided: {held.dialogue.transcript.reason}"
-            verdict = replace(verdict, reason=reason, fault="harness_error")
-        return self._filed(held, verdict)
+            return replace(verdict, reason=reason, fault="harness_error")
+        return verdict
 
-    def _filed(self, held: Held, verdict: Verdict) -> Graded:
-        """In the ledger; what crosses over to be shown holds no secret."""
-        verdict, conversation = self.redaction.record(verdict), held.conversation
+    def file(self, held: Held, verdicts: Sequence[Verdict]) -> list[Graded]:
+        """In the ledger, in one write; what crosses over to be shown holds no secret."""
+        verdicts, conversation = self.redaction.record(verdicts), held.conversation
+        final = [each for each in verdicts if not self._is_open(each)]
         try:
-            self.ledger.verdict(conversation.trial, verdict, conversation.attempt)
+            self.ledger.verdicts(conversation.trial, final, conversation.attempt)
         except RunError as error:  # what no ledger holds is not known
-            verdict = Verdict(verdict.rubric, "unscored", reason=str(error), fault="harness_error")
-        return Graded(
-            verdict, conversation, self._excerpt(held, verdict), self._work(held, verdict)
-        )
+            verdicts = [
+                each if self._is_open(each) else _unknown(each, str(error)) for each in verdicts
+            ]
+        return [self._graded(held, each) for each in verdicts]
+
+    def _is_open(self, verdict: Verdict) -> bool:
+        """Whether it is a body's that will run, and then decide and file it itself."""
+        return verdict.rubric == self.body and verdict.status != "unscored"
+
+    def _graded(self, held: Held, verdict: Verdict) -> Graded:
+        shown = self._excerpt(held, verdict)
+        if self._is_open(verdict):
+            transcript = held.dialogue.transcript
+            return Graded(verdict, held.conversation, shown, transcript=transcript)
+        return Graded(verdict, held.conversation, shown, self._work(held, verdict))
 
     def _work(self, held: Held, verdict: Verdict) -> WorkExcerpt | None:
         spec = self.rubrics[verdict.rubric].rubric.spec if verdict.rubric in self.rubrics else None
@@ -156,18 +170,15 @@ class Grader:
             held.dialogue.transcript, verdict, lambda turn: cleared(turn, self.redaction)
         )
 
-    def _for_body(self, held: Held, rubric: str) -> Graded:
+    def _for_body(self, held: Held, rubric: str) -> Verdict:
         transcript = held.dialogue.transcript
         if transcript.outcome in UNMEASURED_OUTCOMES:  # the body will never run
             reason, fault = transcript.reason, transcript.outcome
-            return self._filed(held, Verdict(rubric, "unscored", reason=reason, fault=fault))
+            return Verdict(rubric, "unscored", reason=reason, fault=fault)
         if transcript.outcome == "agent_error":
-            reason = self.redaction.text(f"the agent failed: {transcript.reason}")
-            verdict = Verdict(rubric, "failed", score=0.0, reason=reason)
-        else:
-            verdict = Verdict(rubric, "passed", score=1.0)
-        excerpt_ = self._excerpt(held, verdict)
-        return Graded(verdict, held.conversation, excerpt_, transcript=transcript)
+            reason = f"the agent failed: {transcript.reason}"
+            return Verdict(rubric, "failed", score=0.0, reason=reason)
+        return Verdict(rubric, "passed", score=1.0)
 
     def finish(self, held: Held, graded: Sequence[Graded]) -> None:
         """Write `<trial>.result.json` over the rubrics graded: the ledger's lines, to be read."""
@@ -191,6 +202,10 @@ class Grader:
     def _score(self, verdicts: Mapping[str, Verdict], outcome: Outcome) -> TrialScore:
         rubrics = [self.rubrics[each].rubric for each in verdicts]
         return score_trial(rubrics, verdicts, self.scoring, outcome)
+
+
+def _unknown(verdict: Verdict, why: str) -> Verdict:
+    return Verdict(verdict.rubric, "unscored", reason=why, fault="harness_error")
 
 
 def _void_by_replies(conversation: Conversation, graded: Sequence[Graded]) -> bool:

@@ -53,28 +53,38 @@ class LedgerWriter:
 
     def conversation(self, conversation: Conversation) -> None:
         """How a trial's conversation went; its verdicts follow."""
-        self._append("conversation", conversation.trial, conversation, conversation.attempt)
+        self._append("conversation", conversation.trial, [conversation], conversation.attempt)
 
     def verdict(self, trial: str, verdict: Verdict, attempt: int = 1) -> None:
         """One rubric's verdict; the last one of a trial's rubric counts."""
-        self._append("verdict", trial, verdict, attempt)
+        self.verdicts(trial, [verdict], attempt)
 
-    def _append(self, kind: Kind, trial: str, value: object, attempt: int) -> None:
-        body = to_json({"kind": kind, "trial": trial, "attempt": attempt, "value": value})
-        # As the trace does: a quote must stand there, and a secret nowhere.
-        body = self._redaction.text(body.decode()).encode()
+    def verdicts(self, trial: str, verdicts: Iterable[Verdict], attempt: int = 1) -> None:
+        """Several of a trial, in one write: all of them, or none."""
+        self._append("verdict", trial, verdicts, attempt)
+
+    def _append(self, kind: Kind, trial: str, values: Iterable[object], attempt: int) -> None:
+        entry = {"kind": kind, "trial": trial, "attempt": attempt}
+        bodies = [self._redacted(to_json({**entry, "value": each})) for each in values]
         with self._lock, explained(self._path):
             if self._file.closed:  # a straggler after the end: its trial counts as not finished
                 return
-            link = _chain(self._end.link, body)
-            line = b'{"hash":"%s",%s%s}\n' % (link.encode(), _ENTRY, body)
+            lines, link = [], self._end.link
+            for body in bodies:
+                link = _chain(link, body)
+                lines.append(b'{"hash":"%s",%s%s}\n' % (link.encode(), _ENTRY, body))
+            written = b"".join(lines)
             try:
-                write_all(self._file.write, line)
-                self._end = _End(self._end.size + len(line), link)
+                write_all(self._file.write, written)
+                self._end = _End(self._end.size + len(written), link)
             except BaseException:  # a full disk, Ctrl-C: half a line would break the chain
                 self._file.seek(self._end.size)
                 self._file.truncate()
                 raise
+
+    def _redacted(self, body: bytes) -> bytes:
+        """As in the trace: a quote must stand there, and a secret nowhere."""
+        return self._redaction.text(body.decode()).encode()
 
     def close(self) -> None:
         """No more lines; harmless to repeat."""

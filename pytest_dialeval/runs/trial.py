@@ -77,7 +77,7 @@ class LiveTrial:
         if self.writing:
             transcript = _broken_off(self.writing[-1], transcript)
         held = self._file(transcript, None)
-        graded = [self.grader.grade_lost(held, each) for each in rubrics]
+        graded = self.grader.grade_lost(held, rubrics)
         self.grader.finish(held, graded)
         return graded
 
@@ -178,6 +178,7 @@ def _filed(
 def _broken_off(trace: TraceWriter, ending: Transcript) -> Transcript:
     """What was said so far, with this ending; the trace gets it too."""
     try:
+        trace.flush()
         said = read_trace(trace.part).transcript
         with trace:  # closed whatever fails: the loop may never come back to do it
             trace.error(ending.outcome, ending.reason)

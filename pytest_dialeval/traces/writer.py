@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -42,6 +43,7 @@ class TraceWriter:
         self._events = 0
         self._size = 0
         self._ended = False
+        self._waiting: list[bytes] = []
         self._file: int | None = self._create()
 
     def start(self, header: Mapping[str, object]) -> None:
@@ -51,9 +53,9 @@ class TraceWriter:
             event["time"] = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._append({**event, **header, "event": "start", "schema": SCHEMA})
 
-    def turn(self, turn: Turn) -> None:
-        """One message of one speaker."""
-        self._append({"event": "turn", **self._at(), **encode_turn(turn)})
+    def turn(self, turn: Turn, *, later: bool = False) -> None:
+        """One message of one speaker; `later` is soon enough with the next event, in one write."""
+        self._append({"event": "turn", **self._at(), **encode_turn(turn)}, later=later)
 
     def work(self, work: RoundWork) -> None:
         """What the agent's folder held after a round."""
@@ -93,6 +95,11 @@ class TraceWriter:
         self._append({"event": "end", **self._at(), **event})
         self._ended = True
 
+    def flush(self) -> None:
+        """Write what was to wait for the next event."""
+        if self._waiting and self._file is not None:
+            self._write(self._file)
+
     def sync(self) -> None:
         """Wait until it is on the disk, on any thread; what cannot be, keeps the name of a part."""
         file = self._file  # another thread may close it
@@ -108,6 +115,8 @@ class TraceWriter:
         """Close the file, and give it its name if it is whole."""
         if self._file is None:
             return
+        with suppress(RunError):  # the trace is unfinished, with this line or without
+            self.flush()
         file, self._file = self._file, None
         whole = self._ended  # as it is now: a sync that is still under way meets a closed file
         try:
@@ -146,23 +155,26 @@ class TraceWriter:
     def _at(self) -> dict[str, object]:
         return {"at": round(monotonic() - self._began, 3)} if self._timed else {}
 
-    def _append(self, event: Mapping[str, object]) -> None:
+    def _append(self, event: Mapping[str, object], *, later: bool = False) -> None:
         if self._file is None:
             raise RunError(f"{self.part}: the trace is closed; {event['event']!r} comes too late")
-        line = self._redaction.line(event)
-        try:
-            self._write(self._file, line)
-        except OSError as exc:
-            raise disk_fault(exc, self.part, kept=self._kept()) from None
-        self._size += len(line)
-        self._events += 1
+        self._waiting.append(self._redaction.line(event))
+        if not later:
+            self._write(self._file)
 
-    def _write(self, file: int, line: bytes) -> None:
+    def _write(self, file: int) -> None:
+        lines = b"".join(self._waiting)
         try:
-            write_all(lambda rest: os.write(file, rest), line)
-        except BaseException:
+            write_all(lambda rest: os.write(file, rest), lines)
+        except BaseException as exc:
+            self._waiting.pop()  # the event that is refused; what waited for it may be tried again
             self._undo(file)
+            if isinstance(exc, OSError):
+                raise disk_fault(exc, self.part, kept=self._kept()) from None
             raise
+        self._size += len(lines)
+        self._events += len(self._waiting)
+        self._waiting.clear()
 
     def _undo(self, file: int) -> None:
         # Half a line would join the next one and spoil both; if it must stay, nothing may follow.

@@ -141,7 +141,7 @@ class Notes:
     def start(self, header: Mapping[str, object]) -> None:
         self._note("start", header)
 
-    def turn(self, turn: Turn) -> None:
+    def turn(self, turn: Turn, *, later: bool = False) -> None:
         self._note("turn", turn)
 
     def error(self, outcome: str, message: str) -> None:

@@ -342,7 +342,7 @@ def test_the_books_balance_and_nothing_is_promised_twice(
                 held = opened.pop(step.settles % len(opened))
                 budget.settle(held, step.amount)
                 booked.append((held.role, step.amount))
-                over += positive(step.amount - held.amount)
+                over += positive(step.amount, held.amount)
             check()
         for held in opened[:]:
             opened.remove(held)
@@ -360,5 +360,10 @@ def ends(whole: BudgetLimits) -> dict[str, int]:
     return {name: end for name, end in every.items() if end is not None}
 
 
-def positive(amount: Amount) -> Amount:
-    return Amount(max(amount.calls, 0), max(amount.tokens, 0), max(amount.nanos, 0))
+def positive(taken: Amount, held: Amount) -> Amount:
+    """By how much a call took more than was held for it."""
+    return Amount(
+        max(taken.calls - held.calls, 0),
+        max(taken.tokens - held.tokens, 0),
+        max(taken.nanos - held.nanos, 0),
+    )

@@ -33,7 +33,7 @@ def test_a_verdict_is_in_the_ledger_before_anybody_sees_it(
     assert [each.id for each in graded.excerpt] == [1, 2]
     assert graded.transcript is None
     assert entries(directory)[1:] == [("verdict", "passed", 1)]
-    assert grader.grade_now(held, "free") == graded
+    assert grader.grade_now(held, ["free"]) == [graded]
 
 
 def test_a_judge_is_asked_and_without_one_it_is_said(
@@ -58,8 +58,8 @@ def test_a_verdict_that_the_ledger_does_not_hold_is_not_known(
     grader: Grader, ledger: LedgerWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held = recorded(ledger)
-    refuse_lines(monkeypatch, "verdict")
-    for graded in (asyncio.run(grader.grade(held, "free")), grader.grade_now(held, "free")):
+    refuse_lines(monkeypatch, "verdicts")
+    for graded in (asyncio.run(grader.grade(held, "free")), *grader.grade_now(held, ["free"])):
         assert (graded.verdict.status, graded.verdict.fault) == ("unscored", "harness_error")
         assert "No space left" in graded.verdict.reason
         assert graded.verdict.rubric == "free"
@@ -132,7 +132,7 @@ def test_a_later_attempt_leaves_the_first_result(
     for attempt, words in ((1, "No idea."), (2, "It is free.")):
         told = Transcript((Turn(1, "user", "?", 1), Turn(2, "agent", words, 1)))
         held = recorded(ledger, told, attempt)
-        grader.finish(held, [grader.grade_now(held, "free")])
+        grader.finish(held, grader.grade_now(held, ["free"]))
     assert result(directory)["verdicts"][0]["status"] == "failed"
     assert [each[1:] for each in entries(directory) if each[0] == "verdict"] == [
         ("failed", 1),
@@ -144,7 +144,7 @@ def test_a_result_that_cannot_be_written_costs_no_verdict(
     directory: RunDirectory, grader: Grader, ledger: LedgerWriter
 ) -> None:
     held = recorded(ledger)
-    graded = [grader.grade_now(held, "free")]
+    graded = grader.grade_now(held, ["free"])
     directory.traces.rmdir()
     grader.finish(held, graded)
     assert entries(directory)[1:] == [("verdict", "passed", 1)]

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
@@ -517,3 +517,34 @@ def test_ten_thousand_verdicts_take_less_than_a_second(path: Path, writer: Ledge
     assert len(found) == 2500
     assert wrote < 0.8
     assert read < 0.8
+
+
+def test_verdicts_of_a_trial_come_in_one_write(
+    path: Path, writer: LedgerWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[bytes] = []
+
+    def write_all(write: Callable[[bytes], int], data: bytes) -> None:
+        written.append(data)
+        write(data)
+
+    monkeypatch.setattr("pytest_dialeval.runs.ledger.write_all", write_all)
+    writer.verdicts("t-1", [passed("r"), failed("s"), passed("t")])
+    assert len(written) == 1
+    assert [each.value for each in read_ledger(path)] == [passed("r"), failed("s"), passed("t")]
+
+
+def test_of_verdicts_that_do_not_fit_on_the_disk_none_is_there(
+    path: Path, writer: LedgerWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def half(write: Callable[[bytes], int], data: bytes) -> None:
+        write(data[: len(data) * 2 // 3])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    writer.verdict("t-1", passed("r"))
+    with monkeypatch.context() as patch:
+        patch.setattr("pytest_dialeval.runs.ledger.write_all", half)
+        with pytest.raises(RunError, match="No space left"):
+            writer.verdicts("t-2", [passed("r"), failed("s")])
+    writer.verdicts("t-3", [passed("r"), failed("s")])
+    assert [each.trial for each in read_ledger(path)] == ["t-1", "t-3", "t-3"]

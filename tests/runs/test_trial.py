@@ -14,11 +14,13 @@ import pytest
 from pytest_dialeval.errors import RunError
 from pytest_dialeval.records.rubric import Rubric
 from pytest_dialeval.records.task import MatcherSpec
+from pytest_dialeval.records.transcript import Turn
 from pytest_dialeval.runs.directory import RunDirectory
 from pytest_dialeval.runs.grader import Grader
 from pytest_dialeval.runs.ledger import LedgerWriter, read_ledger
 from pytest_dialeval.runs.trial import held_without
 from pytest_dialeval.traces.reader import read_trace
+from pytest_dialeval.traces.writer import TraceWriter
 from tests.conversation.model_stage import Model, says, simulator
 from tests.runs.samples import planned
 from tests.runs.trials import FREE, JUDGED, entries, grader_of, live, recorded, refuse_lines
@@ -240,6 +242,19 @@ def test_a_trial_that_is_lost_is_filed_with_what_was_said(
     assert (trace.transcript.outcome, len(trace.transcript.turns)) == ("agent_error", 3)
     assert entries(directory)[:2] == [("conversation", "agent_error", 1), ("verdict", "failed", 1)]
     assert (directory.traces / "t.a.p-1.result.json").exists()
+
+
+def test_what_was_to_be_written_with_the_answer_is_there_where_the_trial_is_lost(
+    directory: RunDirectory, grader: Grader
+) -> None:
+    trial = live(grader)
+    trace = TraceWriter(directory.traces / "t.a.p-1.jsonl")
+    trace.start({"task": "t"})
+    trace.turn(Turn(1, "user", "Is it free?", 1), later=True)
+    trial.writing.append(trace)
+    trial.lost(["free"], "harness_error", "another blocks the loop")
+    said = read_trace(trace.path).transcript
+    assert [each.text for each in said.turns] == ["Is it free?"]
 
 
 def test_a_trial_that_is_lost_before_its_first_word(

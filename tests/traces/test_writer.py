@@ -59,6 +59,46 @@ def test_every_event_is_on_disk_at_once(path):
     assert lines(trace.part)[1]["text"] == GREETING.text
 
 
+def test_what_is_soon_enough_later_comes_in_its_order_with_the_next_event(path, monkeypatch):
+    trace = TraceWriter(path)
+    trace.start({"task": "upgrade"})
+    written = []
+    write = os.write
+    monkeypatch.setattr(writer.os, "write", lambda *args: written.append(args) or write(*args))
+    trace.turn(GREETING, later=True)
+    assert written == [] and len(lines(trace.part)) == 1
+    trace.turn(QUESTION)
+    assert len(written) == 1
+    assert [each["text"] for each in lines(trace.part)[1:]] == [GREETING.text, QUESTION.text]
+
+
+@pytest.mark.parametrize("end", ["flush", "close"])
+def test_what_was_to_wait_is_written_where_no_event_follows(path, end):
+    trace = TraceWriter(path)
+    trace.start({"task": "upgrade"})
+    trace.turn(GREETING, later=True)
+    getattr(trace, end)()
+    assert lines(trace.part)[1]["text"] == GREETING.text
+
+
+def test_a_full_disk_refuses_the_event_and_keeps_what_waits_for_it(path, monkeypatch):
+    def full(file, data):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    trace = TraceWriter(path)
+    trace.start({"task": "t"})
+    trace.turn(GREETING, later=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(writer.os, "write", full)
+        with pytest.raises(RunError, match=r"No space left.*\(1 events written before stay"):
+            trace.turn(QUESTION)
+    trace.end("harness_error", "the disk was full")
+    trace.close()
+    found = lines(path)
+    assert [each["event"] for each in found] == ["start", "turn", "end"]
+    assert found[1]["text"] == GREETING.text
+
+
 def test_without_an_end_it_keeps_the_name_of_a_part(path):
     with TraceWriter(path) as trace:
         trace.start({"task": "upgrade"})
