@@ -11,7 +11,7 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from concurrent.futures import Future, InvalidStateError, wait
+from concurrent.futures import Future
 from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field
@@ -77,7 +77,8 @@ class _Failure:
 @dataclass(slots=True, eq=False)
 class _Job:
     work: Work
-    verdicts: dict[str, Future[Graded | _Failure]]
+    answers: dict[str, Graded | _Failure] = field(default_factory=dict)
+    news: threading.Event = field(default_factory=threading.Event)  # one of them has come
     started: bool = False
     over: threading.Event = field(default_factory=threading.Event)  # nobody talks to its agent
     why: str = FOREIGN  # if it is cancelled
@@ -85,23 +86,24 @@ class _Job:
     @property
     def settled(self) -> bool:
         """Whether every verdict is known."""
-        return all(each.done() for each in self.verdicts.values())
+        return len(self.answers) == len(self.work.rubrics)
 
     def settle(self, rubric: str, answer: Graded | _Failure) -> None:
-        with suppress(InvalidStateError):  # known already; a loop given up may still settle it
-            self.verdicts[rubric].set_result(answer)
+        self.answers.setdefault(rubric, answer)  # else a loop that was given up comes too late
+        self.news.set()
 
     def fail(self, why: str) -> None:
         """Answer whatever has no answer yet."""
-        for rubric in self.verdicts:
-            self.settle(rubric, _Failure(why))
+        if not self.settled:  # as it is where all went well
+            for rubric in self.work.rubrics:
+                self.settle(rubric, _Failure(why))
 
     def give_up(self, why: str, guilt: str = "") -> None:
         """Answer on the main thread what the loop will not; guilt is of its own agent."""
         if self.started and not self.over.is_set() and self.work.lost is not None:
             outcome: Outcome = "agent_error" if guilt else "harness_error"
             try:
-                for each in self.work.lost(tuple(self.verdicts), outcome, guilt or why):
+                for each in self.work.lost(self.work.rubrics, outcome, guilt or why):
                     self.settle(each.verdict.rubric, each)
             except Exception as error:
                 self.fail(_said(error))
@@ -152,7 +154,7 @@ class Pool:
         """Queue a trial; harmless to repeat."""
         if work.trial in self._jobs or self._closed:
             return
-        job = _Job(work, {each: Future() for each in work.rubrics})
+        job = _Job(work)
         self._jobs[work.trial] = job
         if not self._send(self._enqueue, job):
             job.give_up(self._lost or STOPPED)
@@ -173,14 +175,13 @@ class Pool:
         job = self._jobs.get(trial)
         if job is None:  # submitted after the end
             raise HarnessFault(f"{trial}: {STOPPED}")
-        future = job.verdicts[rubric]
         if not job.started:
             self._send(self._hurry, job)
-        if not self._wait(future):
+        if not self._wait(lambda: rubric in job.answers or job.settled, job.news):
             raise HarnessFault(f"{trial}: {self._lost or STOPPED}")
         if not self._over:
             self._lull.await_one(POLITE)
-        answer = future.result()
+        answer = job.answers[rubric]
         if isinstance(answer, _Failure):
             raise HarnessFault(f"{trial}: {answer.why}")
         return answer
@@ -188,9 +189,11 @@ class Pool:
     def call(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine on the loop and wait for it."""
         future: Future[T] = Future()
+        ended = threading.Event()
+        future.add_done_callback(lambda _: ended.set())
         if not self._send(self._begin, coroutine, future):
             coroutine.close()
-        if not self._wait(future):
+        if not self._wait(future.done, ended) or future.cancelled():
             raise HarnessFault(self._lost or STOPPED)
         return future.result()
 
@@ -238,17 +241,18 @@ class Pool:
     def _left(self) -> float:
         return max(0.0, self._deadline - monotonic())
 
-    def _wait(self, future: Future[Any]) -> bool:
-        """Whether it was settled before everything ended."""
-        while not future.done():
+    def _wait(self, done: Callable[[], bool], news: threading.Event) -> bool:
+        """Whether it was done, which news tell, before everything ended."""
+        while not done():
             if self._over:
                 return False
-            late = not wait((future,), timeout=POLL).done
+            news.clear()  # first: what comes just now is seen by the next look
+            late = not done() and not news.wait(POLL)
             if late and self._tick is not None:
                 self._tick()
             if late:
                 self._watch()
-        return not future.cancelled()
+        return True
 
     @property
     def _over(self) -> bool:
@@ -419,7 +423,7 @@ class Pool:
     async def _graded(self, job: _Job, held: Any) -> list[Graded | None]:
         """In the order of its rubrics; several that wait for something take a task each."""
         graded = self._at_once(job, held)
-        later = [rubric for rubric, each in job.verdicts.items() if not each.done()]
+        later = [each for each in job.work.rubrics if each not in job.answers]
         if len(later) == 1:
             graded[later[0]] = await self._grade(job, held, later[0])
         elif later:
@@ -429,7 +433,7 @@ class Pool:
 
     def _at_once(self, job: _Job, held: Any) -> dict[str, Graded | None]:
         """Each rubric, with its verdict where it waits for nothing."""
-        graded: dict[str, Graded | None] = dict.fromkeys(job.verdicts)
+        graded: dict[str, Graded | None] = dict.fromkeys(job.work.rubrics)
         decided = {}
         for each in graded:
             try:

@@ -73,8 +73,11 @@ class LoopClock:
 
     @property
     def now(self) -> float:
-        """Seconds since some moment in which the loop went on."""
-        unpaused = self.unpaused
+        """Seconds since some moment in which the loop went on; read ten times a call."""
+        pause = self.pause
+        unpaused = self._monotonic() - (pause.seconds if pause.on else pause.before)
+        if self._due is None or unpaused <= self._due:
+            return unpaused - self._stood
         return unpaused - self._stood_at(unpaused)
 
     def timeout(self, seconds: float) -> AbstractAsyncContextManager[None]:

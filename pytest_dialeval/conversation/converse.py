@@ -69,8 +69,8 @@ async def converse(
     try:
         async with slot(agent):
             clock = clock or LoopClock()
-            scribe = Scribe(trace)
             known = ours(agent)
+            scribe = Scribe(trace, ours=known is not None)
             asked = InlineAgent(known, clock) if known else AgentTask(agent, clock)
             work = None if site is None else Work(site, scribe)
             talk = Talk(task, scribe, asked, limits, clock, work)

@@ -29,10 +29,14 @@ class Ending:
 
 
 class Scribe:
-    """The turns so far; `heard` is what the agent may know of them."""
+    """The turns so far; `heard` is what the agent may know of them.
 
-    def __init__(self, trace: TraceWriter | None) -> None:
+    `ours`: no code of a user's runs in the agent.
+    """
+
+    def __init__(self, trace: TraceWriter | None, *, ours: bool = False) -> None:
         self._trace = trace
+        self._ours = ours
         self.turns: list[Turn] = []
         self.heard: list[Turn] = []
         self.rounds = 0
@@ -43,11 +47,8 @@ class Scribe:
         """What is about to be held."""
         self._write(lambda trace: trace.start(header))
 
-    def user(self, line: Line, *, later: bool = False) -> None:
-        """The user's line; SimulatorFault where there are no words in it.
-
-        `later`: it may be written together with the answer to it.
-        """
+    def user(self, line: Line) -> None:
+        """The user's line; SimulatorFault where there are no words in it."""
         text = clean(line.text)
         if not text.translate(_INVISIBLE).strip():
             source = f"probe {line.probe!r}" if line.probe else f"state {line.state!r}"
@@ -63,7 +64,8 @@ class Scribe:
             noise=line.noise,
         )
         # The agent must not learn that a line is a probe, or in which state the user is.
-        self._add(turn, Turn(turn.id, "user", text, self.rounds), later=later)
+        # One that is ours ends no process: it need not be on disk before the answer to it.
+        self._add(turn, Turn(turn.id, "user", text, self.rounds), later=self._ours)
 
     def agent(self, reply: Reply, latency: float, beside: tuple[Artifact, ...] = ()) -> Turn:
         """The agent's answer, with what was found `beside` it: the agent hears nothing of that."""
@@ -78,7 +80,7 @@ class Scribe:
             usage=reply.usage,
         )
         # A copy: an agent that changes what it is handed must not change what is graded.
-        heard = _copied(turn)
+        heard = turn if self._ours else _copied(turn)
         if beside:
             turn = replace(turn, artifacts=turn.artifacts + beside)
         self._add(turn, heard)

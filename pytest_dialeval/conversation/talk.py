@@ -96,8 +96,7 @@ class Talk:
             own = getattr(user, "deadline", None)
             async with self._clock.timeout(self._limits.turn_timeout if own is None else own):
                 line = await user.speak()
-            # An agent that is ours ends no process: the line need not be on disk before its answer.
-            self._scribe.user(line, later=isinstance(self._agent, InlineAgent))
+            self._scribe.user(line)
         return line
 
     async def _agent_speaks(

@@ -6,10 +6,8 @@ from collections.abc import Iterable
 
 from pytest_dialeval.matching.normal import normal
 from pytest_dialeval.models.steady import as_in_any_run
-from pytest_dialeval.records.transcript import Part, Transcript, Turn
+from pytest_dialeval.records.transcript import PARTS, Part, Transcript, Turn
 from pytest_dialeval.records.verdict import Evidence
-
-PARTS: tuple[Part, ...] = ("text", "tool_calls", "tool_results", "artifacts")
 
 _AROUND = "\"' .。,;!?"
 

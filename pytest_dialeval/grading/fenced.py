@@ -49,8 +49,9 @@ def fenced(
     blocks = {each.id: tuple(_blocks(each)) for each in turns}
     nonce = nonce_of([each.text for turn in blocks.values() for each in turn] + [*beside])
     mark = f"<<<{nonce}"
-    long = {number for number, each in blocks.items() if any(_is_long(b, piece) for b in each)}
+    long = set()
     if piece is not None:
+        long = {number for number, each in blocks.items() if any(_is_long(b, piece) for b in each)}
         blocks.update({each: tuple(_cut(b, piece, mark) for b in blocks[each]) for each in long})
     written = {number: _written(each, mark) for number, each in blocks.items()}
     shown = _shown(written, limit, after)
@@ -91,8 +92,8 @@ def _blocks(turn: Turn) -> Iterator[Block]:
         yield Block(f"{name}, {turn.speaker}'s artifact {number}", clean(each.text), bulky=True)
 
 
-def _is_long(block: Block, piece: int | None) -> bool:
-    return block.bulky and piece is not None and len(block.text) > piece
+def _is_long(block: Block, piece: int) -> bool:
+    return block.bulky and len(block.text) > piece
 
 
 def _cut(block: Block, piece: int, mark: str) -> Block:

@@ -239,7 +239,7 @@ def _problem(result: object, transcript: Transcript) -> str:
     texts: tuple[object, ...] = (result.reason, result.expected)
     if not all(isinstance(each, str) for each in texts):
         return "gave a reason or an expectation that is no text"
-    if not all(type(each) is int for each in result.searched):
+    if not {int}.issuperset(map(type, result.searched)):
         return f"gave searched turns {result.searched!r}; they must be turn ids"
     if wrong := misquoted(result.evidence, transcript):
         return f"quotes {wrong.quote[:80]!r}, which does not stand in turn {wrong.turn}"

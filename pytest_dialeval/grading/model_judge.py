@@ -9,7 +9,6 @@ from dataclasses import replace
 from pytest_dialeval.errors import JudgeFault
 from pytest_dialeval.grading.binding import binding
 from pytest_dialeval.grading.briefing import unbarred
-from pytest_dialeval.grading.evidence import PARTS
 from pytest_dialeval.grading.judge import JudgeQuestion, JudgeReply, UnusableReply
 from pytest_dialeval.grading.judge_prompt import JudgePrompt, judge_prompt
 from pytest_dialeval.grading.judge_reply import read_replies, read_reply
@@ -146,6 +145,6 @@ def _levels(question: JudgeQuestion) -> list[str]:
 
 
 def _said(question: JudgeQuestion) -> list[str]:
-    texts = [each.part(name) for each in question.turns for name in PARTS]
+    texts = [text for each in question.turns for text in each.texts]
     # What programs printed may hold a verdict too, and stands behind bars there.
     return [*texts, unbarred(question.briefing)] if question.briefing else texts

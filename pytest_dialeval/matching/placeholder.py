@@ -117,12 +117,13 @@ def _hits(
     turn: Turn, patterns: Sequence[tuple[Sequence[str], Pattern]], allowed: set[str]
 ) -> Iterator[Evidence]:
     text = _without_code(turn.text[:SEARCHED_AT_MOST])
-    small = text.lower()
+    # What a pattern needs is looked for as it stands and in small letters.
+    holds = f"{text}\n{text.lower()}".__contains__
     spans = sorted(
         {
             span
             for held, each in patterns
-            if not held or any(part in text or part in small for part in held)
+            if not held or any(map(holds, held))
             for span in each.matches(text)
         }
     )

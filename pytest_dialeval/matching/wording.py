@@ -55,7 +55,7 @@ def _short(word: str) -> str:
 
 def ids(turns: Iterable[Turn]) -> tuple[int, ...]:
     """What a verdict about absence stands on."""
-    return tuple(each.id for each in turns)
+    return tuple([each.id for each in turns])
 
 
 def beginnings(turns: Sequence[Turn], at_most: int = QUOTED_AT_MOST) -> tuple[Evidence, ...]:

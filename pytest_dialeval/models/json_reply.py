@@ -48,7 +48,8 @@ def one_object(text: str, key: str, said: Sequence[str] = ()) -> Mapping[str, ob
     (_, first), *others = found
     if any(each != first for _, each in others):
         raise UnreadableReply(f"the reply has {len(found)} JSON objects with the key {key!r}")
-    if any(_stands(source, each) for source, _ in found for each in said):
+    objects = [each for each in said if "{" in each]
+    if any(_stands(source, each) for source, _ in found for each in objects):
         raise UnreadableReply("the reply stands word for word in the transcript")
     return first
 
@@ -92,7 +93,7 @@ def _among_words(text: str, key: str) -> Iterator[_Found]:
 
 
 def _stands(source: str, text: str) -> bool:
-    return "{" in text and _SPACE.sub("", source) in _SPACE.sub("", text)
+    return _SPACE.sub("", source) in _SPACE.sub("", text)
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -15,11 +15,14 @@ class Presence:
 
     def __init__(self) -> None:
         self._answered: set[str] = set()
+        self._urls: set[str] = set()  # as they were given
         self._down_until: dict[str, float] = {}
 
     def answered(self, url: str) -> None:
         """Somebody is there: should it go away, it is worth waiting for."""
-        self._answered.add(_place(url))
+        if url not in self._urls:
+            self._urls.add(url)
+            self._answered.add(_place(url))
 
     def gave_up(self, url: str) -> None:
         """A call has spent all its tries on refusals."""

@@ -172,7 +172,8 @@ class StreamReader:
         delta = choice.get("delta")
         if not isinstance(delta, dict):
             return
-        if text := _text_of(delta.get("content")):
+        content = delta.get("content")
+        if text := content if isinstance(content, str) else _text_of(content):
             self._text.append(text)
         if len(delta) > ("content" in delta):  # which nearly always stands alone
             self._beside(delta)

@@ -11,6 +11,7 @@ from pytest_dialeval.records.work import Check, RoundWork
 
 Speaker = Literal["agent", "user"]
 Part = Literal["text", "tool_calls", "tool_results", "artifacts"]
+PARTS: tuple[Part, ...] = get_args(Part)
 Outcome = Literal[
     "completed",
     "limit_reached",
@@ -100,6 +101,13 @@ class Turn:
                 return "\n".join(each.result or "" for each in self.tool_calls)
             case "artifacts":
                 return "\n".join(each.text for each in self.artifacts)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Whatever evidence may quote from."""
+        if not (self.tool_calls or self.artifacts):
+            return (self.text,)
+        return tuple(map(self.part, PARTS))
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,8 @@ def _shortened(turn: Turn, around: int) -> Turn:
 
 
 def _size(turn: Turn) -> int:
+    if not (turn.tool_calls or turn.artifacts):  # as nearly all are
+        return len(turn.text)
     calls = sum(len(repr(each.arguments)) + len(each.result or "") for each in turn.tool_calls)
     return len(turn.text) + calls + sum(len(each.text) for each in turn.artifacts)
 

@@ -63,7 +63,7 @@ class Redaction:
 
     def text(self, text: str) -> str:
         """The text without secrets."""
-        if any(form in text for form in self._names):
+        if any(map(text.__contains__, self._names)):
             assert self._any is not None
             text = self._any.sub(self._hidden, text)
         if _CUT in text:
@@ -101,7 +101,7 @@ class Redaction:
         """
         if _speaks_of_authorization(written):
             return True
-        return any(each in written for each in self._written)
+        return any(map(written.__contains__, self._written))
 
     def value(self, value: object, depth: int = 0) -> object:
         """JSON-like data without secrets, at any depth, in keys too."""
