@@ -25,7 +25,8 @@ _COPY_AT_LEAST = 8  # words
 _HEARD = 20_000  # characters of the agent's turn that are compared: a line is short
 
 _WORD = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]|\\w+")
-_ASCII_WORD = re.compile(r"\w+")
+# ASCII's words, for split(): many times as fast as a pattern.
+_APART = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")}
 _NO_LETTER = re.compile(r"[\W_]+")
 _WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")
 _SPEAKER = re.compile(
@@ -211,7 +212,7 @@ def _runs(words: Sequence[str], size: int) -> Iterable[tuple[str, ...]]:
 def _words(text: str) -> Sequence[str]:
     """Words; in scripts without spaces each character is one."""
     folded = normal(text).text
-    return (_ASCII_WORD if folded.isascii() else _WORD).findall(folded)
+    return folded.translate(_APART).split() if folded.isascii() else _WORD.findall(folded)
 
 
 def _is_wide(words: Sequence[str]) -> bool:

@@ -129,7 +129,7 @@ class ModelJudge:
         if prompt.shortened:
             details["shortened"] = list(prompt.shortened)
         hidden = {*prompt.omitted, *prompt.shortened}
-        unseen = {each.id for each in question.searched()} & hidden
+        unseen = hidden and {each.id for each in question.searched()} & hidden
         if reply.absence and unseen and reply.verdict != "cannot_tell":
             why = "it says that something is absent, but was not shown all turns"
             return JudgeReply("cannot_tell", f"{why}: {reply.reasoning}", details=details)

@@ -27,6 +27,8 @@ _WORD = re.compile(
     "|(?P<latin>[a-z\u00df-\u024f]+(?:'[a-z]+)?)"
 )
 _LATIN = re.compile("[a-z]+(?:'[a-z]+)?")  # of it, what is ASCII
+# The same for split() where there is no apostrophe: many times as fast.
+_APART = {code: " " for code in range(128) if not chr(code).islower()}
 _READ_AT_MOST = 2_000  # a language is told long before
 # Words that hardly a sentence of the language does without, and that the others lack.
 _COMMON: dict[str, frozenset[str]] = {
@@ -113,7 +115,7 @@ def _share(text: str, wanted: str) -> float | None:
     """How much of the text is in the language; None where there is nothing to tell by."""
     read = _read(text)
     if read.isascii():  # most lines are, and then there is one script
-        latin = _LATIN.findall(read)
+        latin = _LATIN.findall(read) if "'" in read else read.translate(_APART).split()
         return None if len(latin) < 2 else float(wanted in _COMMON and _could_be(latin, wanted))
     words = [(each.lastgroup, each.group()) for each in _WORD.finditer(read)]
     latin = [word for script, word in words if script == "latin"]

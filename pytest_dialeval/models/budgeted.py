@@ -16,6 +16,7 @@ from pytest_dialeval.records.transcript import Usage
 from pytest_dialeval.traces.json_bytes import to_json
 
 _BYTES_PER_TOKEN = 3  # few on purpose: English has about 4, Chinese 3 to 4
+_ONE = Amount(calls=1)
 _REPLY = 1024  # tokens, where the model has no bound of its own
 
 
@@ -55,7 +56,7 @@ class Budgeted:
     async def chat(self, call: ChatCall, *, deadline: float) -> ChatAnswer:
         """The answer with its cost; BudgetSpent, without a call, where there is no money left."""
         began = self._clock()
-        estimate = self._estimate(call) if self._budget.estimates else Amount(1)
+        estimate = self._estimate(call) if self._budget.estimates else _ONE
         held = await self._budget.reserve(call.spec.role, estimate, deadline=deadline)
         sent, spent = self._clock(), estimate
         try:

@@ -39,6 +39,11 @@ JUDGED = '  - {id: helped, dimension: completion, judge: "the agent helped"}'
 # What the server puts into answers of a schema; the quote stands in every turn of the agent.
 FIELDS = {"quote": "order is fine", "verdict": "met", "turn_id": 2, "absence": False, "done": False}
 REPLIES = {"agent": "Thank you for asking, your order is fine."}
+# CPU in s of the openai client where the bound on CPU was set (results-baseline.md, versions as
+# here): of the job, and of one conversation, which is start-up. Bare aiohttp is no such measure: it
+# is so little code that it hardly feels what slows ours (docs/explanation/performance.md).
+SDK_CPU = {(100, 100): 3.71, (400, 50): 12.59, (200, 0): 6.60}
+SDK_ONE = 0.78
 
 
 @dataclass(frozen=True)
@@ -138,13 +143,14 @@ def bare(kind: str, row: Row, server: Server, folder: Path) -> tuple[Measured, f
     return found, server.stats["window_s"]
 
 
+Record = Callable[[str, str, str], None]
 Measuring = Callable[[], tuple[Measured, float]]
 Figures = tuple[float, float, float]  # window in s, CPU in s, peak in MB
 
 
-def medians(*jobs: Measuring, runs: int = RUNS) -> list[Figures]:
+def medians(*jobs: Measuring) -> list[Figures]:
     """Of each job, taken in turns: this machine is not the same from minute to minute."""
-    rounds = [[job() for job in jobs] for _ in range(runs)]
+    rounds = [[job() for job in jobs] for _ in range(RUNS)]
     return [_median([each[place] for each in rounds]) for place in range(len(jobs))]
 
 
@@ -156,70 +162,78 @@ def _median(found: Sequence[tuple[Measured, float]]) -> Figures:
 
 @pytest.mark.parametrize(
     ("row", "bound"),
-    [
-        (Row(100, 100, 32), 1.10),
-        (Row(400, 50, 64), 1.30),
-        (Row(400, 50, 64, items=1), 1.20),
-    ],
-    ids=lambda each: f"{each.n}x{each.items}" if isinstance(each, Row) else "",
+    [(Row(100, 100, 32), 1.10), (Row(400, 50, 64), 1.30)],
+    ids=lambda each: str(each.n) if isinstance(each, Row) else "",
 )
 def test_job_over_its_floor(
-    row: Row, bound: float, server: Server, tmp_path: Path, record: Callable[[str, str, str], None]
+    row: Row, bound: float, server: Server, tmp_path: Path, record: Record
 ) -> None:
-    (window, cpu, peak), (_, one, _), (least, bare_cpu, _) = medians(
+    single = replace(row, n=1)
+    (window, cpu, peak), (_, one, _), (least, bare_cpu, _), sdk, sdk_one = medians(
         lambda: ours(row, server, tmp_path),
-        lambda: ours(replace(row, n=1), server, tmp_path),
+        lambda: ours(single, server, tmp_path),
         lambda: bare("aiohttp", row, server, tmp_path),
+        lambda: bare("openai", row, server, tmp_path),
+        lambda: bare("openai", single, server, tmp_path),
     )
-    job = f"N={row.n} L={row.latency} C={row.at_once}, {row.items} items a trial"
+    job = f"N={row.n} L={row.latency} C={row.at_once}"
+    most = 110 + 0.008 * row.n * row.items
+    beside = f"{least / row.floor:.3f}; {sdk[0] / row.floor:.2f}"
     record(f"{job}: job / floor", f"<= {bound:g}", f"{window / row.floor:.3f}")
-    record(f"{job}: bare aiohttp / floor", "", f"{least / row.floor:.3f}")
-    if row.items == 6:
-        more, pace, allowed = cpu - one, pace_of(row, bare_cpu), cpu_allowed(row)
-        record(f"{job}: CPU, s, at the design's pace", f"<= {allowed:.2f}", f"{more / pace:.2f}")
-        record(f"{job}: CPU, s, as measured; bare aiohttp", "", f"{more:.2f}; {bare_cpu:.2f}")
-        assert more / pace <= allowed
-    if row.n == 400 and row.items == 6:
-        most = 110 + 0.008 * row.n * row.items
-        record(f"{job}: peak memory, MB", f"<= {most:.0f}", f"{peak:.0f}")
-        assert peak <= most
+    record(f"{job}: job / floor of bare aiohttp; of openai", "", beside)
+    record(f"{job}: peak memory, MB", f"<= {most:.0f}", f"{peak:.0f}")
+    met = record_cpu(record, row, cpu - one, bare_cpu, sdk, sdk_one)
     assert window / row.floor <= bound
+    assert peak <= most
+    assert met
 
 
-def test_without_latency(
-    server: Server, tmp_path: Path, record: Callable[[str, str, str], None]
-) -> None:
+def test_one_item_a_trial(server: Server, tmp_path: Path, record: Record) -> None:
+    row = Row(400, 50, 64, items=1)
+    (window, _, _), (least, _, _) = medians(
+        lambda: ours(row, server, tmp_path), lambda: bare("aiohttp", row, server, tmp_path)
+    )
+    job = "N=400 L=50 C=64, 1 item a trial"
+    record(f"{job}: job / floor", "<= 1.2", f"{window / row.floor:.3f}")
+    record(f"{job}: job / floor of bare aiohttp", "", f"{least / row.floor:.3f}")
+    assert window / row.floor <= 1.20
+
+
+def test_without_latency(server: Server, tmp_path: Path, record: Record) -> None:
     row = Row(200, 0, 16)
-    (window, cpu, _), (_, one, _), (least, bare_cpu, _), (_, idle, _) = medians(
+    single = replace(row, n=1)
+    (window, cpu, _), (_, one, _), (least, bare_cpu, _), sdk, sdk_one, (_, idle, _) = medians(
         lambda: ours(row, server, tmp_path),
-        lambda: ours(replace(row, n=1), server, tmp_path),
+        lambda: ours(single, server, tmp_path),
         lambda: bare("aiohttp", row, server, tmp_path),
+        lambda: bare("openai", row, server, tmp_path),
+        lambda: bare("openai", single, server, tmp_path),
         lambda: (measure(command_of_pytest(), idle_folder(tmp_path)), 0.0),
     )
-    [(sdk, sdk_cpu, _)] = medians(lambda: bare("openai", row, server, tmp_path), runs=1)
-    # As the peers' figures were taken: without what a run of one conversation takes.
-    more, pace, allowed = cpu - one, pace_of(row, bare_cpu), cpu_allowed(row)
     record("N=200 L=0 C=16: job, s", "<= 2.5", f"{window:.2f}")
-    record("the same with bare aiohttp, s", "", f"{least:.2f}")
-    record("the same with the openai client, once: s / CPU in s", "", f"{sdk:.1f} / {sdk_cpu:.1f}")
-    record("the same: CPU, s, at the design's pace", f"<= {allowed:.2f}", f"{more / pace:.2f}")
-    record("the same: CPU, s, as measured; bare aiohttp", "", f"{more:.2f}; {bare_cpu:.2f}")
+    record("N=200 L=0 C=16: job, s, of bare aiohttp; of openai", "", f"{least:.2f}; {sdk[0]:.1f}")
     record("one conversation over an idle pytest: CPU, s", "", f"{one - idle:.2f}")
+    met = record_cpu(record, row, cpu - one, bare_cpu, sdk, sdk_one)
     assert window <= 2.5
-    assert more / pace <= allowed
+    assert met
 
 
-# CPU in s of bare aiohttp, whole runs, where the bound on CPU was set (results-baseline.md).
-BARE_CPU = {(100, 100): 0.42, (400, 50): 0.91, (200, 0): 0.47}
+def record_cpu(
+    record: Record, row: Row, more: float, bare_cpu: float, sdk: Figures, sdk_one: Figures
+) -> bool:
+    """Whether the bound on CPU is kept; `more`: without what one conversation takes, in s.
 
-
-def pace_of(row: Row, bare_cpu: float) -> float:
-    """How much longer this machine takes, now, than the one whose milliseconds the bound means."""
-    return bare_cpu / BARE_CPU[row.n, row.latency]
-
-
-def cpu_allowed(row: Row) -> float:
-    return (row.n - 1) * (0.0005 * CALLS + 0.0006 * row.items)
+    So the peers' figures were taken. The bound's milliseconds are of another moment, so it is
+    divided by how much longer the openai client takes now, start-up apart as with ours.
+    """
+    _, sdk_cpu, _ = sdk
+    pace = (sdk_cpu - sdk_one[1]) / (SDK_CPU[row.n, row.latency] - SDK_ONE)
+    allowed = (row.n - 1) * (0.0005 * CALLS + 0.0006 * row.items)
+    job = f"N={row.n} L={row.latency} C={row.at_once}"
+    record(f"{job}: CPU, s, at the design's pace", f"<= {allowed:.2f}", f"{more / pace:.2f}")
+    record(f"{job}: CPU, s, as measured; pace", "", f"{more:.2f}; {pace:.2f}")
+    record(f"{job}: CPU, s, of bare aiohttp; of openai", "", f"{bare_cpu:.2f}; {sdk_cpu:.1f}")
+    return more / pace <= allowed
 
 
 def idle_folder(folder: Path) -> Path:

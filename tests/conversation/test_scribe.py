@@ -97,6 +97,20 @@ def test_what_is_not_on_disk_was_not_said():
     assert transcript.outcome == "harness_error" and "No space left" in transcript.reason
 
 
+@pytest.mark.parametrize(("ours", "there"), [(False, 2), (True, 1)])
+def test_what_is_said_to_an_agent_of_a_user_s_is_on_disk_before_it_answers(
+    tmp_path: Path, ours: bool, there: int
+):
+    """It may end the process; one that is ours does not, and its answer comes in the same write."""
+    trace = TraceWriter(tmp_path / "t.jsonl")
+    scribe = Scribe(trace, ours=ours)
+    scribe.start({"task": "t"})
+    scribe.user(Line("fee?", state="s"))
+    assert len(trace.part.read_bytes().splitlines()) == there
+    scribe.agent(Reply("none"), 0.5)
+    assert len(trace.part.read_bytes().splitlines()) == 3
+
+
 def test_why_a_trace_broke_is_not_hidden_by_what_comes_too_late_for_it(tmp_path: Path):
     trace = TraceWriter(tmp_path / "t.jsonl")
     scribe = Scribe(trace)

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from pytest_dialeval.matching import language
 from pytest_dialeval.matching.language import is_foreign
 from tests.matching.asking import ask, quotes, score, view
 
@@ -67,3 +70,10 @@ def test_the_share_can_be_set() -> None:
 )
 def test_a_text_by_itself(text: str, wanted: str, foreign: bool) -> None:
     assert is_foreign(text, wanted) == foreign
+
+
+@given(st.text(st.sampled_from("abcthe you 012_-.,!\n"), max_size=60))
+def test_words_without_an_apostrophe_are_those_of_the_pattern(text: str) -> None:
+    """They are cut without one, which is many times as fast."""
+    read = language._read(text)
+    assert read.translate(language._APART).split() == language._LATIN.findall(read)
