@@ -1,7 +1,7 @@
 """Conversations held and graded ahead of the items that ask for them, on one background loop.
 
 Only the main thread touches pytest; only the loop touches conversations. What crosses over is a
-future with a frozen record. The unit is a trial: its conversation once, then its rubrics.
+frozen record. The unit is a trial: its conversation once, then its rubrics.
 """
 
 from __future__ import annotations
@@ -442,14 +442,14 @@ class Pool:
                 self._undecided(job, each, error)
         known = {rubric: each for rubric, each in decided.items() if each is not None}
         try:
-            graded |= zip(known, job.work.file(held, list(known.values())), strict=True)
+            filed = dict(zip(known, job.work.file(held, list(known.values())), strict=True))
         except BaseException as error:
             for each in known:
                 self._undecided(job, each, error)
-        for each in known:
-            if (answer := graded[each]) is not None:
-                job.settle(each, answer)
-        return graded
+            return graded
+        for rubric, answer in filed.items():
+            job.settle(rubric, answer)
+        return graded | filed
 
     async def _grade(self, job: _Job, held: Any, rubric: str) -> Graded | None:
         try:

@@ -1,4 +1,4 @@
-"""Writes down what is said: into the trace at once, and in memory."""
+"""Writes down what is said: into the trace, and in memory."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Scribe:
             noise=line.noise,
         )
         # The agent must not learn that a line is a probe, or in which state the user is.
-        # One that is ours ends no process: it need not be on disk before the answer to it.
+        # One that is ours ends no process: the line comes on disk with the answer to it.
         self._add(turn, Turn(turn.id, "user", text, self.rounds), later=self._ours)
 
     def agent(self, reply: Reply, latency: float, beside: tuple[Artifact, ...] = ()) -> Turn:
@@ -117,7 +117,7 @@ class Scribe:
         )
 
     def _add(self, turn: Turn, heard: Turn, *, later: bool = False) -> None:
-        # Trace first: what is not on disk was not said.
+        # Trace first: what it does not take was not said.
         self._write(lambda trace: trace.turn(turn, later=later))
         self.turns.append(turn)
         self.heard.append(heard)

@@ -25,7 +25,8 @@ _COPY_AT_LEAST = 8  # words
 _HEARD = 20_000  # characters of the agent's turn that are compared: a line is short
 
 _WORD = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]|\\w+")
-# ASCII's words, for split(): many times as fast as a pattern.
+# The same of ASCII, many times as fast: its words for split(), and its letters alone.
+_LETTERS = {code: None for code in range(128) if not chr(code).isalnum()}
 _APART = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")}
 _NO_LETTER = re.compile(r"[\W_]+")
 _WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")
@@ -232,6 +233,6 @@ def _weight(words: Sequence[str]) -> float:
 def _key(text: str) -> str:
     """The text as it is compared: punctuation and spaces make no line a new one."""
     folded = normal(text).text
-    if folded.isascii():
-        return "".join(_words(text)).replace("_", "") or folded.strip()
+    if folded.isascii():  # sooner than by a pattern
+        return folded.translate(_LETTERS) or folded.strip()
     return _NO_LETTER.sub("", folded) or folded.strip()

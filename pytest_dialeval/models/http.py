@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import re
 import resource
 from http import HTTPStatus
 from io import BytesIO
@@ -27,6 +28,7 @@ _REST = 2.0  # seconds that usage may come after the answer's end
 _END = 0.1  # seconds that the body may end after [DONE]
 _LARGE = 1 << 20  # bytes
 _SPARE = 200  # file descriptors left for everything else
+_PLAIN = re.compile("WRONG_VERSION_NUMBER|RECORD_LAYER_FAILURE")  # to OpenSSL 3.1, and since
 _NO_FILE = frozenset({errno.EMFILE, errno.ENFILE})
 
 
@@ -153,6 +155,10 @@ def no_answer(error: Exception) -> Failed:
     """What a connection that failed is called."""
     if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.InvalidURL):
         return Failed(f"cannot connect: {wire.shortened(str(error))}", transient=False)
+    if isinstance(error, aiohttp.ClientConnectorSSLError) and _PLAIN.search(str(error)):
+        where = f"{error.host}:{error.port}"
+        text = f"cannot connect: {where} does not speak https; is its address http://{where}?"
+        return Failed(text, transient=False)
     if isinstance(error, UnicodeError):  # labels that are empty or too long
         return Failed("cannot find the host: that is no host's name", transient=False)
     number = getattr(error, "errno", None)

@@ -97,7 +97,8 @@ def _why_idle(source: LoadedSource, role: Role) -> str:
         return ""
     if role == "user":
         return "the hook pytest_dialeval_simulators brings the simulated user"
-    return "the agents are declared or brought, and their `use` names their models"
+    named = "the agents are declared or brought, and their `use` names their models"
+    return f"{named}; --dialeval-agent NAME=SPEC tests a model in their place"
 
 
 def clientless(source: LoadedSource) -> Iterator[tuple[str, Role, str]]:

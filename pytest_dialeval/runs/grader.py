@@ -137,27 +137,35 @@ class Grader:
         return verdict
 
     def file(self, held: Held, verdicts: Sequence[Verdict]) -> list[Graded]:
-        """In the ledger, in one write; what crosses over to be shown holds no secret."""
-        verdicts, conversation = self.redaction.record(verdicts), held.conversation
-        final = [each for each in verdicts if not self._is_open(each)]
+        """In the ledger, in one write; what crosses over to be shown holds no secret.
+
+        A body's that will run is left out: it decides and files it itself.
+        """
+        conversation, lost = held.conversation, ""
+        final = self.redaction.record([each for each in verdicts if not self._is_open(each)])
         try:
             self.ledger.verdicts(conversation.trial, final, conversation.attempt)
-        except RunError as error:  # what no ledger holds is not known
-            verdicts = [
-                each if self._is_open(each) else _unknown(each, str(error)) for each in verdicts
-            ]
-        return [self._graded(held, each) for each in verdicts]
+        except RunError as error:
+            lost = str(error)
+        rest = iter(final)
+        return [
+            self._open(held, each) if self._is_open(each) else self._final(held, next(rest), lost)
+            for each in verdicts
+        ]
 
     def _is_open(self, verdict: Verdict) -> bool:
-        """Whether it is a body's that will run, and then decide and file it itself."""
         return verdict.rubric == self.body and verdict.status != "unscored"
 
-    def _graded(self, held: Held, verdict: Verdict) -> Graded:
-        shown = self._excerpt(held, verdict)
-        if self._is_open(verdict):
-            transcript = held.dialogue.transcript
-            return Graded(verdict, held.conversation, shown, transcript=transcript)
-        return Graded(verdict, held.conversation, shown, self._work(held, verdict))
+    def _open(self, held: Held, verdict: Verdict) -> Graded:
+        verdict = replace(verdict, reason=self.redaction.text(verdict.reason))
+        shown, transcript = self._excerpt(held, verdict), held.dialogue.transcript
+        return Graded(verdict, held.conversation, shown, transcript=transcript)
+
+    def _final(self, held: Held, verdict: Verdict, lost: str) -> Graded:
+        if lost:  # what no ledger holds is not known
+            verdict = Verdict(verdict.rubric, "unscored", reason=lost, fault="harness_error")
+        shown, work = self._excerpt(held, verdict), self._work(held, verdict)
+        return Graded(verdict, held.conversation, shown, work)
 
     def _work(self, held: Held, verdict: Verdict) -> WorkExcerpt | None:
         spec = self.rubrics[verdict.rubric].rubric.spec if verdict.rubric in self.rubrics else None
@@ -202,10 +210,6 @@ class Grader:
     def _score(self, verdicts: Mapping[str, Verdict], outcome: Outcome) -> TrialScore:
         rubrics = [self.rubrics[each].rubric for each in verdicts]
         return score_trial(rubrics, verdicts, self.scoring, outcome)
-
-
-def _unknown(verdict: Verdict, why: str) -> Verdict:
-    return Verdict(verdict.rubric, "unscored", reason=why, fault="harness_error")
 
 
 def _void_by_replies(conversation: Conversation, graded: Sequence[Graded]) -> bool:

@@ -60,7 +60,7 @@ class LedgerWriter:
         self.verdicts(trial, [verdict], attempt)
 
     def verdicts(self, trial: str, verdicts: Iterable[Verdict], attempt: int = 1) -> None:
-        """Several of a trial, in one write: all of them, or none."""
+        """Several of a trial, in one write; where that fails, none of them is there."""
         self._append("verdict", trial, verdicts, attempt)
 
     def _append(self, kind: Kind, trial: str, values: Iterable[object], attempt: int) -> None:

@@ -178,9 +178,9 @@ def _filed(
 def _broken_off(trace: TraceWriter, ending: Transcript) -> Transcript:
     """What was said so far, with this ending; the trace gets it too."""
     try:
-        trace.flush()
-        said = read_trace(trace.part).transcript
         with trace:  # closed whatever fails: the loop may never come back to do it
+            trace.flush()
+            said = read_trace(trace.part).transcript
             trace.error(ending.outcome, ending.reason)
             trace.end(ending.outcome, ending.reason)
             trace.sync()

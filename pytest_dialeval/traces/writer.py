@@ -24,7 +24,9 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
 
 
 class TraceWriter:
-    """Appends each event to `<path>.part` at once; closing after the end event gives it its name.
+    """Appends events to `<path>.part`; closing after the end event gives it its name.
+
+    Each is there at once, but for a turn that may come `later`, with the event after it.
 
     A write that fails leaves the whole lines written before it and raises RunError; later events
     may be tried again. `timed=False` leaves the clock out, for recordings made elsewhere. Secrets
@@ -98,7 +100,7 @@ class TraceWriter:
     def flush(self) -> None:
         """Write what was to wait for the next event."""
         if self._waiting and self._file is not None:
-            self._write(self._file)
+            self._write(self._file, self._waiting)
 
     def sync(self) -> None:
         """Wait until it is on the disk, on any thread; what cannot be, keeps the name of a part."""
@@ -158,23 +160,25 @@ class TraceWriter:
     def _append(self, event: Mapping[str, object], *, later: bool = False) -> None:
         if self._file is None:
             raise RunError(f"{self.part}: the trace is closed; {event['event']!r} comes too late")
-        self._waiting.append(self._redaction.line(event))
-        if not later:
-            self._write(self._file)
+        line = self._redaction.line(event)
+        if later:
+            self._waiting.append(line)
+        else:
+            self._write(self._file, [*self._waiting, line])
 
-    def _write(self, file: int) -> None:
-        lines = b"".join(self._waiting)
+    def _write(self, file: int, lines: list[bytes]) -> None:
+        """What waits and perhaps more; where it fails, what waits may be tried again."""
+        text, events = b"".join(lines), len(lines)
         try:
-            write_all(lambda rest: os.write(file, rest), lines)
+            write_all(lambda rest: os.write(file, rest), text)
         except BaseException as exc:
-            self._waiting.pop()  # the event that is refused; what waited for it may be tried again
             self._undo(file)
             if isinstance(exc, OSError):
                 raise disk_fault(exc, self.part, kept=self._kept()) from None
             raise
-        self._size += len(lines)
-        self._events += len(self._waiting)
         self._waiting.clear()
+        self._size += len(text)
+        self._events += events
 
     def _undo(self, file: int) -> None:
         # Half a line would join the next one and spoil both; if it must stay, nothing may follow.

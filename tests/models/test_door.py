@@ -338,6 +338,20 @@ def test_nobody_listens() -> None:
     play(story())
 
 
+def test_a_server_that_does_not_speak_https_is_asked_once() -> None:
+    async def story() -> None:
+        door = Door(environment={"OPENAI_API_KEY": KEY}, patience=QUICK)
+        async with serving() as server:
+            place = server.base_url.partition("//")[2].partition("/")[0]
+            words = rf"{place} does not speak https; is its address http://{place}\?"
+            with pytest.raises(ProviderFault, match=words) as caught:
+                await door.chat(call_to(server.base_url.replace("http:", "https:")), deadline=5)
+        assert (caught.value.transient, caught.value.tries) == (False, 1)
+        await door.close()
+
+    play(story())
+
+
 def test_a_server_that_comes_up_late_is_met() -> None:
     async def story() -> None:
         port = free_port()

@@ -406,7 +406,11 @@ def test_an_unknown_variable_is_noted(shop: Shop, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("role", "why"),
     [
-        ("agent", "the agents are declared or brought, and their `use` names their models"),
+        (
+            "agent",
+            "the agents are declared or brought, and their `use` names their models; "
+            "--dialeval-agent NAME=SPEC tests a model in their place",
+        ),
         (
             "comparer",
             "a model compares agents where `compare: {by: judge}` asks for it and two run",

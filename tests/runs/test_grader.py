@@ -21,6 +21,7 @@ from pytest_dialeval.records.transcript import OUTCOMES, Outcome, Transcript, Tu
 from pytest_dialeval.runs.directory import RunDirectory
 from pytest_dialeval.runs.grader import Grader
 from pytest_dialeval.runs.ledger import LedgerWriter
+from pytest_dialeval.traces.redaction import Redaction
 from tests.runs.trials import CUBIC, FREE, RECORDED, entries, grader_of, recorded, refuse_lines
 
 
@@ -86,6 +87,17 @@ def test_a_body_runs_only_where_there_is_something_to_see(
     else:
         assert (graded.verdict.status, graded.verdict.fault) == ("unscored", outcome)
         assert (graded.verdict.reason, filed) == ("so it is", ["unscored"])
+
+
+def test_a_body_is_known_though_its_name_holds_a_secret(
+    directory: RunDirectory, ledger: LedgerWriter
+) -> None:
+    redaction = Redaction({"APP_PASSWORD": "test_login_page"})
+    grader = replace(grader_of(directory, ledger, body="test_login_page"), redaction=redaction)
+    graded = asyncio.run(grader.grade(recorded(ledger, RECORDED), "test_login_page"))
+    assert graded.transcript == RECORDED
+    assert not [each for each in entries(directory) if each[0] == "verdict"]
+    assert graded.verdict.rubric == "test_login_page"
 
 
 # ---- the result

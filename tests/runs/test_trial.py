@@ -269,6 +269,22 @@ def test_a_trial_that_is_lost_before_its_first_word(
     ]
 
 
+def test_the_trace_of_a_lost_trial_is_closed_where_nothing_more_can_be_written(
+    directory: RunDirectory, grader: Grader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trial = live(grader)
+    trace = TraceWriter(directory.traces / "t.a.p-1.jsonl")
+    trace.start({"task": "t"})
+    trace.turn(Turn(1, "user", "Is it free?", 1), later=True)
+    trial.writing.append(trace)
+    with monkeypatch.context() as patch:
+        patch.setattr("pytest_dialeval.traces.writer.write_all", lambda write, data: full(0))
+        [graded] = trial.lost(["free"], "harness_error", "another blocks the loop")
+    assert "cannot be written" in graded.verdict.reason
+    with pytest.raises(RunError, match="the trace is closed"):
+        trace.log("more")
+
+
 def test_the_trace_of_a_lost_trial_is_closed_where_the_disk_fails(
     grader: Grader, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -99,6 +99,21 @@ def test_a_full_disk_refuses_the_event_and_keeps_what_waits_for_it(path, monkeyp
     assert found[1]["text"] == GREETING.text
 
 
+def test_what_a_full_disk_did_not_take_by_itself_comes_with_the_next_event(path, monkeypatch):
+    def full(file, data):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    trace = TraceWriter(path)
+    trace.start({"task": "t"})
+    trace.turn(GREETING, later=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(writer.os, "write", full)
+        with pytest.raises(RunError, match="No space left"):
+            trace.flush()
+    trace.turn(QUESTION)
+    assert [each["text"] for each in lines(trace.part)[1:]] == [GREETING.text, QUESTION.text]
+
+
 def test_without_an_end_it_keeps_the_name_of_a_part(path):
     with TraceWriter(path) as trace:
         trace.start({"task": "upgrade"})
