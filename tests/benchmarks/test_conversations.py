@@ -39,11 +39,12 @@ JUDGED = '  - {id: helped, dimension: completion, judge: "the agent helped"}'
 # What the server puts into answers of a schema; the quote stands in every turn of the agent.
 FIELDS = {"quote": "order is fine", "verdict": "met", "turn_id": 2, "absence": False, "done": False}
 REPLIES = {"agent": "Thank you for asking, your order is fine."}
-# CPU in s of the openai client where the bound on CPU was set (results-baseline.md, versions as
-# here): of the job, and of one conversation, which is start-up. Bare aiohttp is no such measure: it
-# is so little code that it hardly feels what slows ours (docs/explanation/performance.md).
-SDK_CPU = {(100, 100): 3.71, (400, 50): 12.59, (200, 0): 6.60}
-SDK_ONE = 0.78
+# CPU in s of two clients where the bound on CPU was set (results-baseline.md, versions as here): of
+# each job, and of one conversation, which is start-up.
+CPU_THEN = {
+    "aiohttp": {(100, 100): 0.42, (400, 50): 0.91, (200, 0): 0.47, "one": 0.21},
+    "openai": {(100, 100): 3.71, (400, 50): 12.59, (200, 0): 6.60, "one": 0.78},
+}
 
 
 @dataclass(frozen=True)
@@ -168,21 +169,15 @@ def _median(found: Sequence[tuple[Measured, float]]) -> Figures:
 def test_job_over_its_floor(
     row: Row, bound: float, server: Server, tmp_path: Path, record: Record
 ) -> None:
-    single = replace(row, n=1)
-    (window, cpu, peak), (_, one, _), (least, bare_cpu, _), sdk, sdk_one = medians(
-        lambda: ours(row, server, tmp_path),
-        lambda: ours(single, server, tmp_path),
-        lambda: bare("aiohttp", row, server, tmp_path),
-        lambda: bare("openai", row, server, tmp_path),
-        lambda: bare("openai", single, server, tmp_path),
-    )
+    (window, _, peak), *more = found = medians(*side_by_side(row, server, tmp_path))
+    _, (least, _, _), _, (sdk, _, _), _ = more
     job = f"N={row.n} L={row.latency} C={row.at_once}"
     most = 110 + 0.008 * row.n * row.items
-    beside = f"{least / row.floor:.3f}; {sdk[0] / row.floor:.2f}"
+    beside = f"{least / row.floor:.3f}; {sdk / row.floor:.2f}"
     record(f"{job}: job / floor", f"<= {bound:g}", f"{window / row.floor:.3f}")
     record(f"{job}: job / floor of bare aiohttp; of openai", "", beside)
     record(f"{job}: peak memory, MB", f"<= {most:.0f}", f"{peak:.0f}")
-    met = record_cpu(record, row, cpu - one, bare_cpu, sdk, sdk_one)
+    met = record_cpu(record, row, [cpu for _, cpu, _ in found])
     assert window / row.floor <= bound
     assert peak <= most
     assert met
@@ -201,38 +196,46 @@ def test_one_item_a_trial(server: Server, tmp_path: Path, record: Record) -> Non
 
 def test_without_latency(server: Server, tmp_path: Path, record: Record) -> None:
     row = Row(200, 0, 16)
-    single = replace(row, n=1)
-    (window, cpu, _), (_, one, _), (least, bare_cpu, _), sdk, sdk_one, (_, idle, _) = medians(
-        lambda: ours(row, server, tmp_path),
-        lambda: ours(single, server, tmp_path),
-        lambda: bare("aiohttp", row, server, tmp_path),
-        lambda: bare("openai", row, server, tmp_path),
-        lambda: bare("openai", single, server, tmp_path),
+    *found, (_, idle, _) = medians(
+        *side_by_side(row, server, tmp_path),
         lambda: (measure(command_of_pytest(), idle_folder(tmp_path)), 0.0),
     )
+    (window, _, _), (_, one, _), (least, _, _), _, (sdk, _, _), _ = found
     record("N=200 L=0 C=16: job, s", "<= 2.5", f"{window:.2f}")
-    record("N=200 L=0 C=16: job, s, of bare aiohttp; of openai", "", f"{least:.2f}; {sdk[0]:.1f}")
+    record("N=200 L=0 C=16: job, s, of bare aiohttp; of openai", "", f"{least:.2f}; {sdk:.1f}")
     record("one conversation over an idle pytest: CPU, s", "", f"{one - idle:.2f}")
-    met = record_cpu(record, row, cpu - one, bare_cpu, sdk, sdk_one)
+    met = record_cpu(record, row, [cpu for _, cpu, _ in found])
     assert window <= 2.5
     assert met
 
 
-def record_cpu(
-    record: Record, row: Row, more: float, bare_cpu: float, sdk: Figures, sdk_one: Figures
-) -> bool:
-    """Whether the bound on CPU is kept; `more`: without what one conversation takes, in s.
+def side_by_side(row: Row, server: Server, folder: Path) -> list[Measuring]:
+    """The job and one conversation of it: with ours, with bare aiohttp, with the openai client."""
+    rows = (row, replace(row, n=1))
+    kinds = [lambda each: ours(each, server, folder)]
+    kinds += [lambda each, kind=kind: bare(kind, each, server, folder) for kind in CPU_THEN]
+    return [lambda run=run, each=each: run(each) for run in kinds for each in rows]
 
-    So the peers' figures were taken. The bound's milliseconds are of another moment, so it is
-    divided by how much longer the openai client takes now, start-up apart as with ours.
+
+def record_cpu(record: Record, row: Row, cpu: Sequence[float]) -> bool:
+    """Whether the bound on CPU is kept; `cpu` is side by side, in s, and start-up is taken off.
+
+    So the peers' figures were taken. The bound's milliseconds are of another moment: ours is
+    divided by how much longer the two clients take now, on the average. Ours has the bursts of
+    the one and the size of the other, and what slows down the one may leave the other alone.
     """
-    _, sdk_cpu, _ = sdk
-    pace = (sdk_cpu - sdk_one[1]) / (SDK_CPU[row.n, row.latency] - SDK_ONE)
+    more, *clients = (whole - one for whole, one in zip(cpu[::2], cpu[1::2], strict=True))
+    paces = [
+        now / (then[row.n, row.latency] - then["one"])
+        for now, then in zip(clients, CPU_THEN.values(), strict=True)
+    ]
+    pace = statistics.mean(paces)
     allowed = (row.n - 1) * (0.0005 * CALLS + 0.0006 * row.items)
     job = f"N={row.n} L={row.latency} C={row.at_once}"
+    by = "; ".join(f"{each:.2f}" for each in (more, *paces))
     record(f"{job}: CPU, s, at the design's pace", f"<= {allowed:.2f}", f"{more / pace:.2f}")
-    record(f"{job}: CPU, s, as measured; pace", "", f"{more:.2f}; {pace:.2f}")
-    record(f"{job}: CPU, s, of bare aiohttp; of openai", "", f"{bare_cpu:.2f}; {sdk_cpu:.1f}")
+    record(f"{job}: as measured; pace of bare aiohttp; of openai", "", by)
+    record(f"{job}: whole CPU, s, of both", "", f"{cpu[2]:.2f}; {cpu[4]:.1f}")
     return more / pace <= allowed
 
 
