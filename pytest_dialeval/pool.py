@@ -53,7 +53,7 @@ class Work:
 
     `at_once` decides one that waits for nothing, and leaves all others to `grade`; `file` takes all
     those together. `lost` gives the verdicts where the conversation cannot go on, as the loop
-    stands still; it is called on another thread.
+    stands still, in the order of the rubrics; it is called on another thread.
     """
 
     trial: str
@@ -103,8 +103,9 @@ class _Job:
         if self.started and not self.over.is_set() and self.work.lost is not None:
             outcome: Outcome = "agent_error" if guilt else "harness_error"
             try:
-                for each in self.work.lost(self.work.rubrics, outcome, guilt or why):
-                    self.settle(each.verdict.rubric, each)
+                graded = self.work.lost(self.work.rubrics, outcome, guilt or why)
+                for rubric, each in zip(self.work.rubrics, graded, strict=True):
+                    self.settle(rubric, each)
             except Exception as error:
                 self.fail(_said(error))
         self.fail(why)

@@ -171,6 +171,23 @@ def test_work_that_cannot_say_what_was_lost(notes: Notes, let_go: threading.Even
             pool.graded("t", "r")
 
 
+def test_what_is_lost_is_known_by_its_place_whatever_it_is_called_when_shown(
+    notes: Notes, let_go: threading.Event
+) -> None:
+    """A name may hold a secret, which is taken out of what is shown."""
+
+    def lost(given: Sequence[str], outcome: Outcome, reason: str) -> list[Graded]:
+        return [graded("t", f"[redacted] {each}") for each in given]
+
+    hold = blocking(notes, let_go, agent=True)
+    with a_pool() as pool:
+        pool.submit(
+            Work("t", ("r", "s"), hold, never_graded, never_finished, lost=lost, turn_timeout=TURN)
+        )
+        assert pool.graded("t", "s") == graded("t", "[redacted] s")
+        assert pool.graded("t", "r") == graded("t", "[redacted] r")
+
+
 @pytest.mark.parametrize("excuse", ["a debugger", "a beat"])
 def test_nothing_is_given_up(
     notes: Notes, let_go: threading.Event, excuse: str, monkeypatch: pytest.MonkeyPatch
