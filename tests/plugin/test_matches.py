@@ -407,7 +407,7 @@ def test_ctrl_c_while_matches_are_made(two: Shop) -> None:
     try:
         wait_for(two.path / "asked.txt")
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=20)
+        out, _ = process.communicate(timeout=60)
     finally:
         process.kill()
 
