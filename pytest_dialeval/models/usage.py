@@ -58,7 +58,7 @@ class _Sums:
         """One call; None is a term that nobody knows."""
         for name, value in values.items():
             if name in self.counts:
-                self.counts[name] += int(value or 0)
+                self.counts[name] += cast("int", value)
             elif value is None:
                 self.unknown[name] += 1
             else:

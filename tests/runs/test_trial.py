@@ -18,7 +18,7 @@ from pytest_dialeval.records.transcript import Turn
 from pytest_dialeval.runs.directory import RunDirectory
 from pytest_dialeval.runs.grader import Grader
 from pytest_dialeval.runs.ledger import LedgerWriter, read_ledger
-from pytest_dialeval.runs.trial import held_without
+from pytest_dialeval.runs.trial import LiveTrial, held_without
 from pytest_dialeval.traces.reader import read_trace
 from pytest_dialeval.traces.writer import TraceWriter
 from tests.conversation.model_stage import Model, says, simulator
@@ -244,14 +244,21 @@ def test_a_trial_that_is_lost_is_filed_with_what_was_said(
     assert (directory.traces / "t.a.p-1.result.json").exists()
 
 
-def test_what_was_to_be_written_with_the_answer_is_there_where_the_trial_is_lost(
+def with_a_line_that_waits(
     directory: RunDirectory, grader: Grader
-) -> None:
+) -> tuple[LiveTrial, TraceWriter]:
     trial = live(grader)
     trace = TraceWriter(directory.traces / "t.a.p-1.jsonl")
     trace.start({"task": "t"})
     trace.turn(Turn(1, "user", "Is it free?", 1), later=True)
     trial.writing.append(trace)
+    return trial, trace
+
+
+def test_what_was_to_be_written_with_the_answer_is_there_where_the_trial_is_lost(
+    directory: RunDirectory, grader: Grader
+) -> None:
+    trial, trace = with_a_line_that_waits(directory, grader)
     trial.lost(["free"], "harness_error", "another blocks the loop")
     said = read_trace(trace.path).transcript
     assert [each.text for each in said.turns] == ["Is it free?"]
@@ -272,11 +279,7 @@ def test_a_trial_that_is_lost_before_its_first_word(
 def test_the_trace_of_a_lost_trial_is_closed_where_nothing_more_can_be_written(
     directory: RunDirectory, grader: Grader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trial = live(grader)
-    trace = TraceWriter(directory.traces / "t.a.p-1.jsonl")
-    trace.start({"task": "t"})
-    trace.turn(Turn(1, "user", "Is it free?", 1), later=True)
-    trial.writing.append(trace)
+    trial, trace = with_a_line_that_waits(directory, grader)
     with monkeypatch.context() as patch:
         patch.setattr("pytest_dialeval.traces.writer.write_all", lambda write, data: full(0))
         [graded] = trial.lost(["free"], "harness_error", "another blocks the loop")

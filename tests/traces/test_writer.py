@@ -72,22 +72,27 @@ def test_what_is_soon_enough_later_comes_in_its_order_with_the_next_event(path, 
     assert [each["text"] for each in lines(trace.part)[1:]] == [GREETING.text, QUESTION.text]
 
 
+def with_a_turn_that_waits(path):
+    trace = TraceWriter(path)
+    trace.start({"task": "t"})
+    trace.turn(GREETING, later=True)
+    return trace
+
+
+def full(file, data):
+    """A write that fails."""
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
 @pytest.mark.parametrize("end", ["flush", "close"])
 def test_what_was_to_wait_is_written_where_no_event_follows(path, end):
-    trace = TraceWriter(path)
-    trace.start({"task": "upgrade"})
-    trace.turn(GREETING, later=True)
+    trace = with_a_turn_that_waits(path)
     getattr(trace, end)()
     assert lines(trace.part)[1]["text"] == GREETING.text
 
 
 def test_a_full_disk_refuses_the_event_and_keeps_what_waits_for_it(path, monkeypatch):
-    def full(file, data):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    trace = TraceWriter(path)
-    trace.start({"task": "t"})
-    trace.turn(GREETING, later=True)
+    trace = with_a_turn_that_waits(path)
     with monkeypatch.context() as patch:
         patch.setattr(writer.os, "write", full)
         with pytest.raises(RunError, match=r"No space left.*\(1 events written before stay"):
@@ -100,12 +105,7 @@ def test_a_full_disk_refuses_the_event_and_keeps_what_waits_for_it(path, monkeyp
 
 
 def test_what_a_full_disk_did_not_take_by_itself_comes_with_the_next_event(path, monkeypatch):
-    def full(file, data):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    trace = TraceWriter(path)
-    trace.start({"task": "t"})
-    trace.turn(GREETING, later=True)
+    trace = with_a_turn_that_waits(path)
     with monkeypatch.context() as patch:
         patch.setattr(writer.os, "write", full)
         with pytest.raises(RunError, match="No space left"):
